@@ -1,10 +1,8 @@
 """Text systems, asked over real HTTP: what is sent, and that TTFT is the first *answer* token's."""
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,41 +14,30 @@ from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import TextProfile, load_profile, parse_profile
 from harness.agents.text import TextFailed, ask, complete
+from tests.http_serving import Handler, serving
 
 HISTORY = (Message("assistant", "Hello, I am here."), Message("user", "I had a terrible day."))
 Piece = tuple[float, dict[str, Any]]
 
 
-class Endpoint(BaseHTTPRequestHandler):
+class Endpoint(Handler):
     """An OpenAI-compatible endpoint that streams what the test lays out, with known waits."""
 
-    asked: ClassVar[list[dict[str, Any]]] = []
+    requests: ClassVar[list[dict[str, Any]]] = []
     keys: ClassVar[list[str | None]] = []
     pieces: ClassVar[list[Piece]] = []
     failures: ClassVar[list[int]] = []
     retry_after: ClassVar[str] = ""
     words: ClassVar[str] = "slow down"
 
-    def log_message(self, *_: object) -> None:
-        """Nothing on the terminal."""
-
-    def do_GET(self) -> None:
-        self.send_response(404)
-        self.end_headers()
-
     def do_POST(self) -> None:
-        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.requests.append(self.asked())
         self.keys.append(self.headers["Authorization"])
         if self.failures:
-            self.send_response(self.failures.pop(0))
-            if self.retry_after:
-                self.send_header("Retry-After", self.retry_after)
-            self.end_headers()
-            self.wfile.write(json.dumps({"error": {"message": self.words}}).encode())
+            later = {"Retry_After": self.retry_after} if self.retry_after else {}
+            self.answer(self.failures.pop(0), {"error": {"message": self.words}}, **later)
             return
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
+        self.begin()
         for wait_s, delta in self.pieces:
             time.sleep(wait_s)
             choice = {"index": 0, "delta": delta, "finish_reason": None}
@@ -61,13 +48,10 @@ class Endpoint(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def endpoint() -> Iterator[str]:
-    Endpoint.asked, Endpoint.keys, Endpoint.failures = [], [], []
+    Endpoint.requests, Endpoint.keys, Endpoint.failures = [], [], []
     Endpoint.retry_after, Endpoint.words = "", "slow down"
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
+    with serving(Endpoint) as url:
+        yield f"{url}/v1"
 
 
 @pytest.fixture
@@ -89,7 +73,7 @@ def test_it_is_asked_as_the_paper_asks(profile: Callable[[str], TextProfile], mo
     ]
     reply = complete(profile(""), HISTORY)
     assert (reply.text, reply.model) == ("That hurts.", "m")
-    (asked,) = Endpoint.asked
+    (asked,) = Endpoint.requests
     assert (asked["temperature"], asked["top_p"], asked["stream"], asked["max_tokens"]) == (0, 1, True, 120)
     assert asked["messages"][0]["role"] == "system"
     assert asked["messages"][1:] == [{"role": turn.role, "content": turn.text} for turn in HISTORY]
@@ -100,7 +84,7 @@ def test_it_is_asked_as_the_paper_asks(profile: Callable[[str], TextProfile], mo
 def asked_of(profile: TextProfile) -> dict[str, Any]:
     Endpoint.pieces = [(0.0, {"content": "Yes."})]
     complete(profile, HISTORY)
-    return Endpoint.asked[-1]
+    return Endpoint.requests[-1]
 
 
 @pytest.mark.parametrize("model", ["gpt-5", "openai/gpt-5-mini", "o3", "o4-mini"])
@@ -150,7 +134,7 @@ def test_a_busy_endpoint_is_asked_again_and_only_the_last_try_is_timed(profile: 
     Endpoint.failures = [429]
     began = time.monotonic()
     reply = complete(profile(""), HISTORY)
-    assert len(Endpoint.asked) == 2
+    assert len(Endpoint.requests) == 2
     assert reply.total_ms < (time.monotonic() - began) * 1e3 - 500
 
 
@@ -163,7 +147,7 @@ def test_an_endpoint_that_asks_for_time_is_given_it(profile: Callable[[str], Tex
     Endpoint.failures = [503] * 2
     with pytest.raises(TextFailed, match="HTTP 503"):
         complete(profile("tries = 1\n"), HISTORY)
-    assert len(Endpoint.asked) == 3
+    assert len(Endpoint.requests) == 3
     # Who asks for longer than the reply may take is not waited for.
     Endpoint.failures, Endpoint.retry_after = [429], "3600"
     with pytest.raises(TextFailed, match="HTTP 429"):
@@ -181,7 +165,7 @@ def test_what_will_not_mend_is_not_tried_again(profile: Callable[[str], TextProf
     with pytest.raises(TextFailed, match="HTTP 400") as caught:
         complete(profile(""), HISTORY)
     assert "\n" not in str(caught.value)
-    assert len(Endpoint.asked) == 1
+    assert len(Endpoint.requests) == 1
 
 
 def test_no_answer_is_a_failure_and_not_an_empty_reply(profile: Callable[[str], TextProfile]) -> None:

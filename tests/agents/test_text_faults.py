@@ -3,10 +3,8 @@
 import gzip
 import json
 import resource
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +13,7 @@ import pytest
 from harness.agents.message import Message
 from harness.agents.profile import TextProfile, parse_profile
 from harness.agents.text import TextFailed, complete
+from tests.http_serving import Handler, serving
 
 HISTORY = (Message("user", "I had a terrible day."),)
 KEY = "sk-planted-4711-abcdef"
@@ -32,35 +31,22 @@ def chunk(**delta: object) -> bytes:
     return f"data: {json.dumps(whole)}\n\n".encode()
 
 
-class Faulty(BaseHTTPRequestHandler):
+class Faulty(Handler):
     """An endpoint that does to a request what the test lays out."""
 
     fault: ClassVar[Fault]
 
-    def log_message(self, *_: object) -> None:
-        """Nothing on the terminal."""
-
-    def do_GET(self) -> None:
-        self.send_error(404)
-
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.asked()
         try:
             type(self).fault(self)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
-    def head(self, **headers: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-
 
 def saying(*pieces: bytes, **headers: str) -> Fault:
     def answer(handler: Faulty) -> None:
-        handler.head(**headers)
+        handler.begin(**headers)
         for piece in pieces:
             handler.wfile.write(piece)
 
@@ -69,7 +55,7 @@ def saying(*pieces: bytes, **headers: str) -> Fault:
 
 def without_end(piece: bytes, wait_s: float = 0.0) -> Fault:
     def answer(handler: Faulty) -> None:
-        handler.head()
+        handler.begin()
         while True:
             handler.wfile.write(piece)
             time.sleep(wait_s)
@@ -78,23 +64,17 @@ def without_end(piece: bytes, wait_s: float = 0.0) -> Fault:
 
 
 def silent_inside(handler: Faulty) -> None:
-    handler.head()
+    handler.begin()
     handler.wfile.write(chunk(content="I"))
     time.sleep(2)
 
 
 def refusing(status: int) -> Fault:
-    def answer(handler: Faulty) -> None:
-        handler.send_response(status)
-        handler.end_headers()
-        handler.wfile.write(json.dumps({"error": {"message": f"the key {KEY} is not known"}}).encode())
-
-    return answer
+    return lambda handler: handler.answer(status, {"error": {"message": f"the key {KEY} is not known"}})
 
 
 def error_page_without_end(handler: Faulty) -> None:
-    handler.send_response(400)
-    handler.end_headers()
+    handler.begin(400)
     while True:
         handler.wfile.write(b"<p>no" * 10_000)
 
@@ -127,15 +107,11 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 @pytest.fixture
 def profile(monkeypatch: pytest.MonkeyPatch) -> Iterator[TextProfile]:
     monkeypatch.setenv("FAULTY_KEY", KEY)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Faulty)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/v1"
-    text = f'kind = "text"\nmodel = "m"\nbase_url = "{url}"\napi_key_env = "FAULTY_KEY"\ntimeout_s = 1\n'
-    made = parse_profile(text, Path("writer.toml"))
-    assert isinstance(made, TextProfile)
-    yield made
-    server.shutdown()
-    server.server_close()
+    with serving(Faulty) as url:
+        text = f'kind = "text"\nmodel = "m"\nbase_url = "{url}/v1"\napi_key_env = "FAULTY_KEY"\ntimeout_s = 1\n'
+        made = parse_profile(text, Path("writer.toml"))
+        assert isinstance(made, TextProfile)
+        yield made
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -154,13 +130,7 @@ def test_a_fault_has_a_name_and_an_end(profile: TextProfile, name: str) -> None:
 
 def test_an_error_cannot_write_on_the_terminal(profile: TextProfile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULTY_KEY", "sk-planted-4711-planted")
-
-    def hostile(handler: Faulty) -> None:
-        handler.send_response(400)
-        handler.end_headers()
-        handler.wfile.write(json.dumps({"error": {"message": "no \x1b[2J\x1b]0;title\x07 model \ud83d"}}).encode())
-
-    Faulty.fault = hostile
+    Faulty.fault = lambda handler: handler.answer(400, {"error": {"message": "no \x1b[2J\x1b]0;title\x07 model \ud83d"}})
     with pytest.raises(TextFailed, match="model") as caught:
         complete(profile, HISTORY)
     assert str(caught.value).isprintable()

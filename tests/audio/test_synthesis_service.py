@@ -1,12 +1,9 @@
 """Voices through pipecat's services: two of its own classes against a scripted server that speaks their formats."""
 
 import io
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,6 +13,7 @@ from harness.audio.speech import PlainDirections, render_turn
 from harness.audio.speech_floor import FloorSettings
 from harness.audio.synthesis_service import SERVICE_RATE_HZ, PipecatSynthesiser, ServiceVoice, load_service_voices
 from harness.audio.voice_error import VoiceError
+from tests.http_serving import Handler, serving
 
 AS_READ = FloorSettings(hold_share=0.0)
 KEY = "key-that-must-not-show"
@@ -23,35 +21,18 @@ OPENAI = "pipecat.services.openai.tts.OpenAITTSService"
 MS_A_LETTER = 60
 
 
-class SpeechServer(ThreadingHTTPServer):
+class SpeechServer(Handler):
     """Buzzes for 60 ms a letter at 24 kHz, to whoever has the key. `fails` answers every request with that status."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.asked: list[dict[str, Any]] = []
-        self.fails: int | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: SpeechServer
+    requests: ClassVar[list[dict[str, Any]]]
+    fails: ClassVar[int | None] = None
+    url: ClassVar[str]
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({**body, "path": self.path})
-        status = self.server.fails or (200 if KEY in self.headers.get("Authorization", KEY) else 401)
-        sound = _said(body) if status == 200 else b'{"error": {"message": "refused"}}'
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(sound)))
-        self.send_header("Content-Type", "audio/pcm" if status == 200 else "application/json")
-        self.end_headers()
-        self.wfile.write(sound)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+        body = self.asked()
+        self.requests.append({**body, "path": self.path})
+        status = self.fails or (200 if KEY in self.headers.get("Authorization", KEY) else 401)
+        self.answer(status, _said(body) if status == 200 else {"error": {"message": "refused"}})
 
 
 def _said(body: dict[str, Any]) -> bytes:
@@ -70,16 +51,14 @@ def _buzz(text: str) -> bytes:
 
 
 @pytest.fixture
-def server() -> Iterator[SpeechServer]:
-    with SpeechServer() as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
+def server() -> Iterator[type[SpeechServer]]:
+    mine = type("Mine", (SpeechServer,), {"requests": []})
+    with serving(mine) as url:
+        mine.url = f"{url}/v1"
+        yield mine
 
 
-def anna(server: SpeechServer, **changed: Any) -> ServiceVoice:
+def anna(server: type[SpeechServer], **changed: Any) -> ServiceVoice:
     return ServiceVoice.model_validate(
         {
             "service": OPENAI,
@@ -96,12 +75,14 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANNAS_KEY", KEY)
 
 
-def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_once(server: SpeechServer, tmp_path: Path) -> None:
+def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_once(
+    server: type[SpeechServer], tmp_path: Path
+) -> None:
     voice = PipecatSynthesiser(anna(server))
     text = "I went home. <pause 450> It was late."
     turn = render_turn(text, PlainDirections("sadness", 0.5), voice, tmp_path, floor=AS_READ)
-    assert [asked["input"] for asked in server.asked] == ["I went home.", "It was late."]
-    assert {(asked["voice"], asked["model"]) for asked in server.asked} == {("nova", "speech-1")}
+    assert [asked["input"] for asked in server.requests] == ["I went home.", "It was late."]
+    assert {(asked["voice"], asked["model"]) for asked in server.requests} == {("nova", "speech-1")}
     ((start, end),) = turn.pauses
     assert end - start == round(0.450 * turn.rate_hz)
     assert not turn.samples[start:end].any()
@@ -111,22 +92,24 @@ def test_a_turn_is_spoken_by_the_service_with_the_packs_pauses_and_asked_for_onc
     again = render_turn(
         "I went home. <pause 450> It was late.", PlainDirections("sadness", 0.5), voice, tmp_path, floor=AS_READ
     )
-    assert len(server.asked) == 2, "a kept turn is not asked for again"
+    assert len(server.requests) == 2, "a kept turn is not asked for again"
     assert np.array_equal(again.samples, turn.samples)
 
 
-def test_a_service_that_wants_an_http_session_gets_one(server: SpeechServer) -> None:
+def test_a_service_that_wants_an_http_session_gets_one(server: type[SpeechServer]) -> None:
     other = ServiceVoice(
         service="pipecat.services.piper.tts.PiperHttpTTSService",
         arguments={"base_url": server.url},
         settings={"voice": "en_US-ryan-high"},
     )
     ((sound,),) = PipecatSynthesiser(other).speak(["Hello you."], 1)
-    assert server.asked == [{"text": "Hello you.", "voice": "en_US-ryan-high", "path": "/v1"}]
+    assert server.requests == [{"text": "Hello you.", "voice": "en_US-ryan-high", "path": "/v1"}]
     assert sound.size / SERVICE_RATE_HZ == pytest.approx(0.6, abs=0.02)
 
 
-def test_what_it_is_made_with_is_its_identity_and_the_key_is_not(server: SpeechServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_is_made_with_is_its_identity_and_the_key_is_not(
+    server: type[SpeechServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = PipecatSynthesiser(anna(server)).identity
     other = PipecatSynthesiser(anna(server, settings={"voice": "ash", "model": "speech-1"})).identity
     monkeypatch.setenv("ANNAS_KEY", "another")
@@ -135,7 +118,7 @@ def test_what_it_is_made_with_is_its_identity_and_the_key_is_not(server: SpeechS
 
 
 @pytest.mark.parametrize("status", [401, 400, 500])
-def test_a_refusal_is_one_line_without_the_key(server: SpeechServer, status: int) -> None:
+def test_a_refusal_is_one_line_without_the_key(server: type[SpeechServer], status: int) -> None:
     server.fails = status
     with pytest.raises(VoiceError) as caught:
         PipecatSynthesiser(anna(server)).speak(["Hello."], 1)
@@ -144,7 +127,7 @@ def test_a_refusal_is_one_line_without_the_key(server: SpeechServer, status: int
     assert KEY not in str(caught.value)
 
 
-def test_a_server_that_is_not_there_is_one_line(server: SpeechServer) -> None:
+def test_a_server_that_is_not_there_is_one_line(server: type[SpeechServer]) -> None:
     with pytest.raises(VoiceError, match="OpenAITTSService"):
         PipecatSynthesiser(anna(server, arguments={"base_url": "http://127.0.0.1:9/v1"})).speak(["Hello."], 1)
 
@@ -157,12 +140,12 @@ def test_a_server_that_is_not_there_is_one_line(server: SpeechServer) -> None:
         ({"service": "subprocess.Popen"}, "no pipecat TTS service"),
     ],
 )
-def test_what_cannot_speak_is_refused_before_it_is_made(server: SpeechServer, changed: dict[str, Any], says: str) -> None:
+def test_what_cannot_speak_is_refused_before_it_is_made(server: type[SpeechServer], changed: dict[str, Any], says: str) -> None:
     with pytest.raises(VoiceError, match=says):
         PipecatSynthesiser(anna(server, **changed))
 
 
-def test_an_argument_that_the_service_does_not_know_is_named(server: SpeechServer) -> None:
+def test_an_argument_that_the_service_does_not_know_is_named(server: type[SpeechServer]) -> None:
     with pytest.raises(VoiceError, match="tempo"):
         PipecatSynthesiser(anna(server, settings={"tempo": 2})).speak(["Hello."], 1)
 

@@ -81,6 +81,20 @@ def harness(folder: Path, *arguments: object, timeout_s: float = 300, virtual: b
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
+def begin(*arguments: object, cwd: Path | None = None, virtual: bool = False, **more: Any) -> subprocess.Popen[str]:
+    """A command that goes on beside its test; `more` is for `subprocess.Popen`."""
+    environment = {**os.environ, **(VIRTUAL_TIME if virtual else {}), **more.pop("env", {})}
+    line = [sys.executable, "-m", "harness", *map(str, arguments)]
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
+    return subprocess.Popen(line, cwd=cwd, env=environment, text=True, **piped)
+
+
+def begin_run(folder: Path, pack: Path, *words: object, virtual: bool = False, **more: Any) -> subprocess.Popen[str]:
+    """A run beside its test, which nobody judges, of a pack in whose folder it is begun."""
+    line = ("run", "--pack", pack, "--judge", "none", "--out", folder, *words)
+    return begin(*line, cwd=pack.parent, virtual=virtual, **more)
+
+
 @pytest.fixture
 def harness_command(tmp_path: Path) -> Callable[..., Finished]:
     """Runs a command in virtual time."""

@@ -2,8 +2,6 @@
 
 import json
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +10,7 @@ from typer.testing import CliRunner
 
 from harness.agents.profile import load_profile
 from harness.commands.agents import app
-from tests.harness.conftest import PEERS, Finished, peer
-
-
-def harness(folder: Path, *words: str) -> Finished:
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
-    return Finished(done.returncode, done.stdout, done.stderr)
+from tests.harness.conftest import PEERS, Finished, harness, peer
 
 
 def said(done: Finished) -> tuple[dict[str, Any], dict[str, Any]]:

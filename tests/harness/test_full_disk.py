@@ -6,13 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.harness.calls.made_calls import short_call, write_call
 from tests.harness.conftest import Finished, peer
+from tests.small_disk import SmallDisk, small_disk
+
+__all__ = ["small_disk"]
 
 TALK = {"turns": [{"role": "seeker", "text": "I have an exam tomorrow."}]}
 PACK = """
@@ -48,17 +50,6 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(place)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("may not mount a small disk here (needs root)")
-    yield place
-    subprocess.run(["umount", "--lazy", str(place)], check=True)
-
-
 def command(folder: Path, *arguments: str, out: Path | None = None) -> Finished:
     with (out or Path(os.devnull)).open("wb") as printed:
         done = subprocess.run(
@@ -68,28 +59,17 @@ def command(folder: Path, *arguments: str, out: Path | None = None) -> Finished:
     return Finished(done.returncode, "", done.stderr)
 
 
-def fill(disk: Path) -> Path:
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as out:
-        for size in (1 << 20, 1 << 12):
-            try:
-                while out.write(bytes(size)) == size:
-                    pass
-            except OSError:
-                continue
-    return ballast
-
-
 def files(disk: Path) -> dict[str, bytes]:
     return {str(path.relative_to(disk)): path.read_bytes() for path in disk.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in COMMANDS])
-def test_a_full_disk_is_one_line_and_the_command_ends_once_there_is_room(name: str, here: Path, disk: Path) -> None:
+def test_a_full_disk_is_one_line_and_the_command_ends_once_there_is_room(name: str, here: Path, small_disk: SmallDisk) -> None:
+    disk = small_disk.folder
     words = [word.format(here=here, disk=disk, peer=peer("scripted")) for word in COMMANDS[name]]
     if "{disk}/measured" in COMMANDS[name]:
         shutil.copytree(here / "run", disk / "measured")
-    ballast = fill(disk)
+    small_disk.fill()
     before = files(disk)
     done = command(here, *words)
     assert done.code == 3, done.err
@@ -102,27 +82,27 @@ def test_a_full_disk_is_one_line_and_the_command_ends_once_there_is_room(name: s
     for path, content in files(disk).items():
         finished = not path.endswith((".lock", ".log", "-journal")) and not Path(path).name.startswith(".")
         assert not finished or before.get(path) == content or path.startswith("run/"), f"{path} looks finished"
-    ballast.unlink()
+    small_disk.make_room()
     done = command(here, *words, *(("--resume",) if words[0] == "measure" and "--resume" not in words else ()))
     assert done.code == 0, done.err
-    assert set(files(disk)) > set(before) - {"ballast"} or "measured/report.html" in files(disk)
+    assert set(files(disk)) > set(before) - {"filler"} or "measured/report.html" in files(disk)
 
 
-def test_output_that_is_led_onto_a_full_disk_is_said(here: Path, disk: Path) -> None:
-    out = disk / "figures.json"
+def test_output_that_is_led_onto_a_full_disk_is_said(here: Path, small_disk: SmallDisk) -> None:
+    out = small_disk.folder / "figures.json"
     out.touch()
-    fill(disk)
+    small_disk.fill()
     done = command(here, "report", "run", "--json", out=out)
     assert done.code == 3, done.err
     assert "Traceback" not in done.err
     assert [line.startswith("harness: ") for line in done.err.splitlines()][-1:] == [True]
 
 
-def test_sound_that_does_not_fit_names_the_disk(disk: Path) -> None:
+def test_sound_that_does_not_fit_names_the_disk(small_disk: SmallDisk) -> None:
     from harness.files import write_whole
 
-    fill(disk)
+    small_disk.fill()
     with pytest.raises(OSError, match="No space left") as caught:
-        write_whole(disk / "voice.flac", bytes(100_000))
-    assert caught.value.filename == str(disk / "voice.flac")
-    assert os.listdir(disk) == ["ballast"], "nothing half is left"
+        write_whole(small_disk.folder / "voice.flac", bytes(100_000))
+    assert caught.value.filename == str(small_disk.folder / "voice.flac")
+    assert os.listdir(small_disk.folder) == ["filler"], "nothing half is left"

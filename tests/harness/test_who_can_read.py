@@ -3,8 +3,6 @@
 import os
 import re
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +19,8 @@ from harness.people.records import SeatStore
 from harness.reports.listening.answers import VoteStore
 from harness.scenarios.speakers import Speaker
 from tests.harness.calls.made_calls import short_call, write_call
-from tests.harness.conftest import VIRTUAL_TIME, peer
+from tests.harness.conftest import harness as command
+from tests.harness.conftest import peer
 from tests.harness.people.spoken import RATE_HZ, spoken
 
 ROOT = Path(__file__).parents[2]
@@ -43,11 +42,8 @@ def umask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def harness(folder: Path, *arguments: object) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", *map(str, arguments)], cwd=folder, env={**os.environ, **VIRTUAL_TIME},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    done = command(folder, *arguments, virtual=True)
+    assert done.code == 0, done.err
 
 
 def readable_by_others(place: Path) -> list[str]:

@@ -5,11 +5,10 @@ import io
 import json
 import re
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,6 +35,7 @@ from harness.study.study import Study
 from harness.study.texts import texts
 from harness.votes.vote_file import VoteFileKey, VotesOfOne
 from tests.harness.conftest import harness
+from tests.http_serving import Handler, serving
 from tests.made_run import conversation, made_run, play
 from tests.reports.conftest import recording, timing
 from tests.reports.test_page_for_everybody import grave_faults
@@ -75,22 +75,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return store.folder
 
 
-class Writers(BaseHTTPRequestHandler):
+class Writers(Handler):
     """Two agents that write, each always the same, as chat endpoints do."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
+        asked = self.asked()
+        self.begin()
         for delta, reason in (({"role": "assistant", "content": AGENTS[asked["model"]][0]}, None), ({}, "stop")):
             chunk = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": asked["model"]}
             chunk["choices"] = [{"index": 0, "delta": delta, "finish_reason": reason}]
             self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
         self.wfile.write(b"data: [DONE]\n\n")
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +97,12 @@ def played_run(tmp_path_factory: pytest.TempPathFactory, run: Path) -> Path:
     store.close()
     pack = {"pack": "weeks", "source": "tests", "licence": "CC0-1.0", "contexts": contexts}
     (folder / "weeks.yaml").write_text(json.dumps(pack), encoding="utf-8")
-    with ThreadingHTTPServer(("127.0.0.1", 0), Writers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(Writers) as url:
         for name in AGENTS:
-            address = f"http://127.0.0.1:{server.server_port}/v1"
-            profile = f'name = "{name}"\nkind = "text"\nmodel = "{name}"\nbase_url = "{address}"\n'
+            profile = f'name = "{name}"\nkind = "text"\nmodel = "{name}"\nbase_url = "{url}/v1"\n'
             (folder / f"{name}.toml").write_text(profile, encoding="utf-8")
         agents = [word for name in AGENTS for word in ("--agent", f"{name}.toml")]
         done = harness(folder, "run", *agents, "--pack", "weeks.yaml", "--judge", "none", "--out", "run-of-tuesday")
-        server.shutdown()
     assert done.code == 0, done.err
     return folder / "run-of-tuesday"
 
@@ -446,20 +438,17 @@ def test_an_id_from_the_address_is_cleaned(run: Path, open_page: Open, tmp_path:
         assert got == becomes if becomes else re.fullmatch(r"p-[0-9a-f]{12}", got), query
 
 
-class Host(SimpleHTTPRequestHandler):
+class Host(Handler, SimpleHTTPRequestHandler):
     """A host of files that also takes posted votes."""
 
     got: ClassVar[list[tuple[str, dict[str, Any]]]]
-    answer = 200
+    status = 200
+    do_GET = SimpleHTTPRequestHandler.do_GET
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
-        type(self).got.append((self.headers["content-type"], json.loads(body)))
-        self.send_response(type(self).answer)
+        self.got.append((self.headers["content-type"], self.asked()))
+        self.send_response(self.status)
         self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 @contextmanager
@@ -467,15 +456,8 @@ def host(folder: Path) -> Iterator[tuple[str, type[Host]]]:
     class Mine(Host):
         got: ClassVar[list[tuple[str, dict[str, Any]]]] = []
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Mine, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", Mine
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(timeout=10)
+    with serving(partial(Mine, directory=str(folder))) as url:
+        yield url, Mine
 
 
 def test_a_folder_on_a_host_of_files_posts_the_votes_and_gives_the_file_where_that_fails(
@@ -488,7 +470,7 @@ def test_a_folder_on_a_host_of_files_posts_the_votes_and_gives_the_file_where_th
         assert sorted(path.name for path in folder.iterdir()) == ["index.html", "sounds"]
         assert len(sounds) == 16
         assert all(re.fullmatch(r"[0-9a-f]{12}\.mp3", name) for name in sounds)
-        server.answer = 500
+        server.status = 500
         page = open_page(f"{origin}/?PROLIFIC_PID=remote", **PHONE)
         begin(page)
         for letter in "AB":
@@ -500,7 +482,7 @@ def test_a_folder_on_a_host_of_files_posts_the_votes_and_gives_the_file_where_th
         by_hand = sent(page, tmp_path)
         assert open_page.problems  # type: ignore[attr-defined]
         open_page.problems.clear()  # type: ignore[attr-defined]
-        server.answer = 200
+        server.status = 200
         page.get_by_role("button", name="Try again").click()
         page.get_by_text("have arrived").wait_for()
         (_, refused), (kind, posted) = server.got

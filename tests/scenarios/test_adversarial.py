@@ -1,12 +1,10 @@
 """Escalation: target curves, the measure of hostility, the validator, and rewriting against a scripted server."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,6 +14,7 @@ from harness.scenarios.adversarial.rewrite import usable
 from harness.scenarios.context import EscalationProfile
 from harness.scenarios.llm import LlmError, LlmUnreachable, ask, endpoint
 from harness.scenarios.screens.second import Verdict, second_screen
+from tests.http_serving import Handler, serving
 
 PACKS = [load_pack("heart-mini"), load_pack("heart-open")]
 ADVERSARIAL = [c for pack in PACKS for c in pack.contexts if c.escalation]
@@ -63,39 +62,26 @@ def seeker_turns(profile: str) -> list[str]:
     }[profile]
 
 
-class Scripted(ThreadingHTTPServer):
+class Scripted(Handler):
     """Answers chat completions from a list; keeps what it was asked. An int is an HTTP status, a float seconds of silence,
     bytes are a whole body, with `status`."""
 
-    def __init__(self, answers: list[int | float | str | bytes], status: int) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.answers = answers
-        self.status = status
-        self.asked: list[dict[str, Any]] = []
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Scripted
+    answers: ClassVar[list[int | float | str | bytes]]
+    status: ClassVar[int]
+    requests: ClassVar[list[dict[str, Any]]]
 
     def do_POST(self) -> None:
-        self.server.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        answer = self.server.answers.pop(0) if len(self.server.answers) > 1 else self.server.answers[0]
+        self.requests.append(self.asked())
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, float):
             time.sleep(answer)
             answer = 503
         if isinstance(answer, bytes):
-            status, raw = self.server.status, answer
+            self.answer(self.status, answer)
+        elif isinstance(answer, int):
+            self.answer(answer, {"error": {"message": "no"}})
         else:
-            status, body = (answer, {"error": {"message": "no"}}) if isinstance(answer, int) else (200, completion(answer))
-            raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def log_message(self, *_: object) -> None:
-        pass
+            self.answer(200, completion(answer))
 
 
 def completion(content: str) -> dict[str, Any]:
@@ -104,16 +90,10 @@ def completion(content: str) -> dict[str, Any]:
 
 
 @contextmanager
-def served(*answers: int | float | str | bytes, status: int = 200) -> Iterator[tuple[Scripted, str]]:
-    server = Scripted(list(answers), status)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server, f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def served(*answers: int | float | str | bytes, status: int = 200) -> Iterator[tuple[type[Scripted], str]]:
+    mine = type("Mine", (Scripted,), {"answers": list(answers), "status": status, "requests": []})
+    with serving(mine) as url:
+        yield mine, f"{url}/v1"
 
 
 def turns_json(texts: list[str]) -> str:
@@ -157,7 +137,7 @@ def test_a_rewriting_that_follows_its_profile_is_an_item(profile: EscalationProf
     assert (item.subset, item.escalation, result.attempts) == ("adversarial", profile, 1)
     assert [t.text for t in item.turns if t.role == "supporter"] == [t.text for t in base().turns if t.role == "supporter"]
     assert [t.text for t in item.turns if t.role == "seeker"] == seeker_turns(profile)
-    (asked,) = server.asked
+    (asked,) = server.requests
     assert asked["temperature"] == 0
     assert asked["response_format"]["json_schema"]["strict"] is True
 
@@ -167,7 +147,7 @@ def test_a_refused_rewriting_is_told_its_fault_and_tried_again() -> None:
         result = rewrite(base(), "linear-ramp", endpoint(url, "scripted"))
     assert isinstance(result, Rewrite)
     assert result.attempts == 2
-    assert "the last turn measures" in server.asked[1]["messages"][-1]["content"]
+    assert "the last turn measures" in server.requests[1]["messages"][-1]["content"]
 
 
 @pytest.mark.parametrize(
@@ -185,14 +165,14 @@ def test_what_never_passes_is_a_failure_with_its_reason(answer: str, says: str) 
         result = rewrite(base(), "always-10", endpoint(url, "scripted"))
     assert isinstance(result, Failure)
     assert says in "; ".join(result.faults)
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 def test_an_endpoint_that_fails_at_first_is_asked_again_and_one_that_goes_on_failing_is_named() -> None:
     good = turns_json(seeker_turns("always-10"))
     with served(503, good) as (server, url):
         assert isinstance(rewrite(base(), "always-10", endpoint(url, "scripted")), Rewrite)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
     slow: dict[str, Any] = {"timeout_s": 0.1, "retries": 0}
     with served(0.5) as (_, url), pytest.raises(LlmError, match=r"no answer within 0.1 s"):
         ask(endpoint(url, "scripted", **slow), [{"role": "user", "content": "hi"}], Verdict)
@@ -280,4 +260,4 @@ def test_the_second_screen_takes_out_what_the_model_calls_unfit_and_what_it_cann
     with served("I would say it is fine") as (server, url):
         (finding,) = second_screen(endpoint(url, "scripted"))(base())
         assert "no verdict" in finding.reason
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2

@@ -1,7 +1,6 @@
 """A package of its own joins with a judge, a connection and a voice, installed as pip installs it."""
 
 import importlib
-import json
 import os
 import shutil
 import subprocess
@@ -22,7 +21,7 @@ from harness.judging import Completion, judge_pairs, load_judge_settings, open_j
 from harness.judging.judge import installed_judges
 from harness.scenarios.pack import load_pack
 from harness.voices.choice import open_voices
-from tests.harness.conftest import VIRTUAL_TIME
+from tests.harness.conftest import VIRTUAL_TIME, harness
 
 EXAMPLE = Path(__file__).parents[2] / "example_package"
 PACK = """
@@ -150,16 +149,12 @@ def test_a_package_that_does_not_work_is_named_in_one_line(
 def test_all_three_join_one_run(site: Path, tmp_path: Path) -> None:
     (tmp_path / "hummed.yaml").write_text(PACK, encoding="utf-8")
     (tmp_path / "example.toml").write_text(PROFILE, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", "--agent", "example.toml", "--pack", "hummed.yaml", "--judge", "asks-back",
-         "--out", "run", "--json"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{VIRTUAL_TIME['PYTHONPATH']}"},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    line = ("run", "--agent", "example.toml", "--pack", "hummed.yaml", "--judge", "asks-back", "--out", "run", "--json")
+    done = harness(tmp_path, *line, PYTHONPATH=f"{site}{os.pathsep}{VIRTUAL_TIME['PYTHONPATH']}")
+    assert done.code == 0, done.err
+    summary = done.json
     assert summary["failures"] == []
     assert summary["agents"]["example"]["turns"] == 1
     assert "asks-back@1" in {judge["id"] for judge in summary["judges"]} | {
-        check for check in done.stderr.split() if check.startswith("asks-back")
+        check for check in done.err.split() if check.startswith("asks-back")
     }

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.conftest import PEERS
+from tests.endpoint import endpoint
+from tests.endpoint import writer as writer_at
 
 STARTS_WITHIN_S = 90.0
 ANSWER_S = 0.3
@@ -55,15 +56,8 @@ def slow_writer(tmp_path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def writing(folder: Path, answer_s: float) -> Iterator[Path]:
-    (folder / "asked.jsonl").touch()
-    line = [sys.executable, str(PEERS / "endpoint.py"), str(folder / "asked.jsonl"), "--delay-s", str(answer_s)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        url = serving.stdout.readline().strip()
-        profile = folder / "writer.toml"
-        profile.write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/fleet/v1"\n')
-        yield profile
-        serving.kill()
+    with endpoint(folder, "--delay-s", answer_s) as url:
+        yield writer_at(folder, f"{url}/fleet/v1")
 
 
 @pytest.fixture

@@ -7,10 +7,8 @@ real servers do, and its fault is listed.
 import base64
 import io
 import json
-import threading
 import wave
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
@@ -21,6 +19,7 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from harness.judging.sound import AROUND_BEEP_S, BEEP_S
+from tests.http_serving import Handler, serving
 
 GEMINI = json.loads((Path(__file__).parent / "gemini_request.schema.json").read_text())
 _MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
@@ -55,9 +54,9 @@ class HearingServer:
     def __enter__(self) -> "HearingServer":
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Hearing(Handler):
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                body = self.asked()
                 outer.bodies.append(body)
                 outer.headers.append(dict(self.headers.items()))
                 try:
@@ -65,23 +64,14 @@ class HearingServer:
                 except Exception as error:
                     outer.faults.append(repr(error))
                     status, answer = 400, {"error": str(error)}
-                said = json.dumps(answer).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
+                self.answer(status, answer)
 
-            def log_message(self, format: str, *args: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        self._serving = serving(Hearing)
+        self.url = self._serving.__enter__()
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def __exit__(self, *_: object) -> None:
+        self._serving.__exit__(None, None, None)
 
     def answer(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         gemini = path.endswith(":generateContent")

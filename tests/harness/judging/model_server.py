@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
 
 from harness.judging.validation.labelled import gold_pairs
+from tests.http_serving import Handler, serving
 
 Reply = tuple[int, bytes] | Literal["hang", "cut"]
 BETTER = frozenset(pair.better for pair in gold_pairs())
@@ -32,18 +32,12 @@ class ModelServer:
 
     @contextmanager
     def serving(self) -> Iterator["ModelServer"]:
-        server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{server.server_port}/v1"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._over.set()
-            server.shutdown()
-            server.server_close()
-            thread.join()
+        with serving(_handler(self)) as url:
+            self.url = f"{url}/v1"
+            try:
+                yield self
+            finally:
+                self._over.set()
 
     def reply(self, body: dict[str, Any]) -> Reply:
         with self._gate:
@@ -59,37 +53,31 @@ class ModelServer:
         return reply
 
 
-def _handler(model: ModelServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+def _handler(model: ModelServer) -> type[Handler]:
+    class Scripted(Handler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, *_: object) -> None:
-            """Nothing on the terminal."""
-
         def do_POST(self) -> None:
-            reply = model.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            reply = model.reply(self.asked())
             if isinstance(reply, str):
                 self.close_connection = True
                 return
-            self.send_response(reply[0])
-            self.send_header("Content-Length", str(len(reply[1])))
-            self.end_headers()
-            self.wfile.write(reply[1])
+            self.answer(*reply)
 
-    return Handler
+    return Scripted
 
 
-def verdict(body: dict[str, Any]) -> str:
+def verdict(body: dict[str, Any], why: str = "known") -> str:
     """The right verdict on the gold pair that was asked about, B on another; empty for a request of another API."""
     if "messages" not in body:
         return ""
     prompt = body["messages"][-1]["content"]
     shown = json.loads(prompt[prompt.index("{") : prompt.rindex("}") + 1])
     winner = "A" if shown.get("reply_A") in BETTER else "B"
-    return json.dumps({"rationale": "known", "winner": winner, "strength": 3, "axes": dict.fromkeys("HEART")})
+    return json.dumps({"rationale": why, "winner": winner, "strength": 3, "axes": dict.fromkeys("HEART")})
 
 
-def chat(content: str | None, *, finish: str = "stop", **message: Any) -> Reply:
+def chat(content: str | None, *, finish: str = "stop", **message: Any) -> tuple[int, bytes]:
     """A chat completion whose message has these further fields."""
     whole = {"role": "assistant", "content": content, **message}
     choices = [{"index": 0, "message": whole, "finish_reason": finish}]

@@ -3,9 +3,7 @@
 import json
 import math
 import struct
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,6 +18,7 @@ from harness.judging.settings import load_judge_settings
 from harness.models import resolve
 from harness.scenarios.context import Turn
 from tests.harness.conftest import Finished
+from tests.http_serving import Handler, serving
 
 MODEL = "smollm2-135m"
 TURNS = (
@@ -130,65 +129,44 @@ def test_a_line_that_cannot_be_is_refused(harness_here: Callable[..., Finished],
     assert told in done.err
 
 
-class _NoProbabilities(BaseHTTPRequestHandler):
+class _NoProbabilities(Handler):
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        body = json.dumps({"prompt": "p"} if self.path == "/apply-template" else {"content": "A"}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None: ...
+        self.asked()
+        self.answer(200, {"prompt": "p"} if self.path == "/apply-template" else {"content": "A"})
 
 
 @pytest.fixture
 def server_without_probabilities() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _NoProbabilities)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
+    with serving(_NoProbabilities) as url:
+        yield url
 
 
-class _Letters(BaseHTTPRequestHandler):
+class _Letters(Handler):
     """A server that prefers the reply in place A where that is the kind one, and counts what it is asked."""
 
-    asked: ClassVar[list[str]] = []
+    prompts: ClassVar[list[str]] = []
 
     def do_POST(self) -> None:
-        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        said = self.asked()
         if self.path == "/apply-template":
             answer: dict[str, Any] = {"prompt": said["messages"][0]["content"]}
         else:
-            type(self).asked.append(said["prompt"])
+            self.prompts.append(said["prompt"])
             of_a = 0.9 if f"reply_A: {json.dumps(KIND)}" in said["prompt"] else 0.4
             tops = [{"token": "A", "logprob": math.log(of_a)}, {"token": "B", "logprob": math.log(1 - of_a)}]
             answer = {"completion_probabilities": [{"top_logprobs": tops}]}
-        body = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None: ...
+        self.answer(200, answer)
 
 
 async def test_where_only_the_whole_counts_the_axes_are_not_paid_for(tmp_path: Path) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Letters)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        with VerdictCache() as cache:
-            async with open_judge(_toml(tmp_path / "a.toml", f"http://127.0.0.1:{server.server_port}")) as judge:
-                _Letters.asked.clear()
-                (forward, _), (backward, _) = await ask_both(judge, Question(TURNS, KIND, FLAT), cache)
-                checked = len(_Letters.asked)
-                full = await judge.compare(Question(TURNS, KIND, FLAT))
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(_Letters) as url, VerdictCache() as cache:
+        async with open_judge(_toml(tmp_path / "a.toml", url)) as judge:
+            _Letters.prompts.clear()
+            (forward, _), (backward, _) = await ask_both(judge, Question(TURNS, KIND, FLAT), cache)
+            checked = len(_Letters.prompts)
+            full = await judge.compare(Question(TURNS, KIND, FLAT))
     assert checked == 2, "a check asks for the whole alone, once in either order"
-    assert len(_Letters.asked) == checked + 2 * len(letters.QUESTIONS)
+    assert len(_Letters.prompts) == checked + 2 * len(letters.QUESTIONS)
     assert (forward.winner, backward.winner, forward.axes) == ("first", "second", {})
     assert (full.winner, full.log_odds, len(full.axes)) == (forward.winner, forward.log_odds, 0)
 

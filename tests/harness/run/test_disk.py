@@ -4,7 +4,6 @@ import os
 import resource
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import VIRTUAL_TIME, Finished, peer
+from tests.harness.conftest import Finished, begin_run, peer
 
 SHORT, LONG = "I miss them.", " ".join(["I walk home and nobody is there."] * 3)
 PACK = f"""
@@ -41,12 +40,7 @@ def begin(
         if largest_file is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, largest_file))
 
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "--agent", str(peer("scripted")), "--pack", str(pack), "--judge", "none",
-         "--out", str(folder), *more],
-        cwd=pack.parent, env={**os.environ, **(VIRTUAL_TIME if virtual else {})}, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, preexec_fn=limited,
-    )  # fmt: skip
+    return begin_run(folder, pack, "--agent", peer("scripted"), *more, virtual=virtual, preexec_fn=limited)
 
 
 def end(running: subprocess.Popen[str], timeout_s: float = 120) -> Finished:

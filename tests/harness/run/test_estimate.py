@@ -1,7 +1,5 @@
 """What a plan would take: its arithmetic, and its agreement with runs that were played and stored."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,8 @@ from harness.store.run_store import RunStore
 from harness.verdicts import planned
 from harness.verdicts.estimate import Estimate
 from harness.verdicts.judge import RunJudging, estimate_run
-from tests.harness.conftest import PEERS, Finished, peer
+from tests.endpoint import endpoint, writer
+from tests.harness.conftest import Finished, peer
 
 JUDGE = "embedded"
 
@@ -157,17 +156,12 @@ def test_recordings_without_text_are_not_judged() -> None:
 def test_the_questions_are_those_of_the_run_that_was_played(
     tmp_path: Path, pack: Path, harness_virtual: Callable[..., Finished]
 ) -> None:
-    serve = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl")]
-    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        url = serving.stdout.readline().strip()
-        (tmp_path / "writer.toml").write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/r/v1"\n')
-        asked = ["--agent", tmp_path / "writer.toml", "--pack", pack, "--repeats", 2]
+    with endpoint(tmp_path) as url:
+        asked = ["--agent", writer(tmp_path, f"{url}/r/v1"), "--pack", pack, "--repeats", 2]
         told = harness_virtual("plan", *asked, "--estimate", "--judge", JUDGE, "--json")
         assert told.code == 0, told.err
         done = harness_virtual("run", *asked, "--out", "run")
         assert done.code == 0, done.err
-        serving.kill()
     (planned,) = told.json["judges"]
     store = RunStore.open(tmp_path / "run")
     (stored,) = estimate_run(store, RunJudging(judges=(JUDGE,)))

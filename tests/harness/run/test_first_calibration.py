@@ -14,7 +14,7 @@ import pytest
 
 from harness.files import cache_folder
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import Finished, begin_run, peer
 
 
 @pytest.fixture
@@ -75,11 +75,7 @@ def test_a_calibration_that_fails_leaves_the_run_and_says_why(pack: Path, tmp_pa
 
 @pytest.mark.long
 def test_ctrl_c_ends_a_calibration_at_once(pack: Path, tmp_path: Path, new_machine: dict[str, str]) -> None:
-    begun = subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--pack", str(pack), "--judge", "none",
-         "--out", str(tmp_path / "r")],
-        cwd=tmp_path, env={**os.environ, **new_machine}, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    begun = begin_run(tmp_path / "r", pack, "--agent", peer("raw-pcm-echo"), env=new_machine, stdout=None)
     assert begun.stderr is not None
     for line in begun.stderr:
         if "Calibrating" in line:

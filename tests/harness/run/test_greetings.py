@@ -10,19 +10,14 @@ import pytest
 import soundfile
 
 from benchmarks.made_recordings import AGENT_HZ, Said, make_recording, pcm, voice
-from harness.audio.vocal import silero
-from harness.caller import Callers, Greeting
+from harness.caller import Greeting
 from harness.experiment import Experiment
-from harness.progress import RunProgress
 from harness.recording.record import Recording, SpokenTurn
-from harness.run.caller_turns import render_turns
 from harness.run.greetings import FIND_OUT_S, KNOWN_S, Greetings
-from harness.run.plan import RunPlan, make_plan, new_manifest
-from harness.run.sessions import SessionPlayer, measure_missing
-from harness.store.run_store import RunStore
+from harness.run.plan import RunPlan, make_plan
 from harness.store.session import Session
 from tests.harness.conftest import peer
-from tests.harness.run.test_sessions import ScriptedAgents
+from tests.harness.run.test_sessions import play as play_scripts
 
 LEAD_S = 0.5
 """Where the caller of a made recording begins."""
@@ -131,16 +126,7 @@ def speech(tmp_path: Path) -> str:
 
 
 async def play(plan: RunPlan, folder: Path, *replies: dict[str, Any]) -> tuple[Session, ...]:
-    progress = RunProgress(quiet=True)
-    store = RunStore.create(folder, new_manifest(plan), plan.contexts)
-    callers = Callers()
-    try:
-        await callers.enough_for(plan.options.concurrency)
-        running = ScriptedAgents({AGENT: {"replies": list(replies)}}, progress)
-        await SessionPlayer(plan, store, render_turns(plan, progress), running, callers, silero(), progress).play_all()
-        measure_missing(store, silero(), progress)
-    finally:
-        await callers.stop()
+    store = await play_scripts(plan, folder, {AGENT: {"replies": list(replies)}})
     assert left_over(folder) == []
     return tuple(store.sessions())
 

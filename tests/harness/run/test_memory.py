@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from harness.store.run_store import RunStore
+from tests.endpoint import endpoint
 from tests.harness.conftest import PEERS
 
 MOST_MIB = 300.0
@@ -19,11 +20,8 @@ FLOODS = {"floods": "flood", "floods-marks": "flood", "floods-at-once": "flood"}
 
 @pytest.fixture
 def flooding_endpoint(tmp_path: Path) -> Iterator[str]:
-    command = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl"), "--behaviour", "floods"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        yield serving.stdout.readline().strip()
-        serving.kill()
+    with endpoint(tmp_path, "--behaviour", "floods") as url:
+        yield url
 
 
 def own_mib(root: psutil.Process) -> float:

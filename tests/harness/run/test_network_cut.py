@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import PEERS, Finished
+from tests.harness.conftest import PEERS, Finished, begin_run
 
 
 @contextmanager
@@ -36,11 +36,7 @@ def agent_port() -> Iterator[int]:
 
 
 def begin(folder: Path, pack: Path, profile: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "--agent", str(profile), "--pack", str(pack), "--limit", "1",
-         "--judge", "none", "--json", "--out", str(folder)],
-        cwd=pack.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    return begin_run(folder, pack, "--agent", profile, "--limit", 1, "--json")
 
 
 def elsewhere(name: str, port: str, folder: Path) -> Path:

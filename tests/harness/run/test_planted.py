@@ -1,68 +1,49 @@
 """Twenty kinds of secrets, said by an agent, an endpoint and judges in a real run: no file, page, log or export has a piece."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from harness.doctor.leaks import leaks
-from harness.judging.validation.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.agents.planted import Planted, left, planted
 from tests.harness.conftest import PEERS, Finished
+from tests.harness.judging.model_server import chat, verdict
 from tests.harness.run.test_secrets import all_that_is_left
+from tests.http_serving import Handler, serving
 
 Command = Callable[..., Finished]
-GOOD = {pair.better for pair in gold_pairs()}
 VARIABLE = "h2Kd-mQ9v~Lw4z-Rt7p~Xc1n-Bs6y~Jf3g-Uo8ez"
 WEBHOOK = "Qz7pth9xaB4kLm2v"
 SECRETS = (*planted(53, VARIABLE), Planted("path of url", WEBHOOK, (WEBHOOK,)))
 
 
-class Telltale(BaseHTTPRequestHandler):
+class Telltale(Handler):
     """An endpoint that says every secret: to who asks for a reply in its error, to who asks to judge in its reasons."""
 
-    def log_message(self, *_: object) -> None:
-        """Nothing on the terminal."""
-
-    def do_GET(self) -> None:
-        self.send_error(404)
-
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = self.asked()
         said = " ".join(secret.text for secret in SECRETS)[:1_900]
         if asked["model"].startswith("writer"):
             number = int(asked["model"].removeprefix("writer"))
-            self._send(401, {"error": {"message": f"Incorrect: {SECRETS[number].text}. {said}"}})
+            self.answer(401, {"error": {"message": f"Incorrect: {SECRETS[number].text}. {said}"}}, X_Debug=SECRETS[1].text)
         elif asked["model"] == "broken":
-            self._send(200, {"choices": [{"message": {"content": json.dumps({"winner": "A", "strength": said, said: said})}}]})
+            winner = json.dumps({"winner": "A", "strength": said, said: said})
+            self.answer(*chat(winner), X_Debug=SECRETS[1].text)
         else:
-            told = asked["messages"][-1]["content"]
-            pair = json.loads(told[told.index("{") : told.rindex("}") + 1])
-            better = "A" if pair["reply_A"] in GOOD else "B"
-            answer = {"rationale": f"Because of {said}", "winner": better, "strength": 3, "axes": dict.fromkeys("HEART")}
-            self._send(200, {"choices": [{"message": {"content": json.dumps(answer)}}]})
+            self.answer(*chat(verdict(asked, f"Because of {said}")), X_Debug=SECRETS[1].text)
 
-    def _send(self, status: int, body: object) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status, SECRETS[0].text)
-        self.send_header("X-Debug", SECRETS[1].text)
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
+    def send_response(self, code: int, message: str | None = None) -> None:
+        super().send_response(code, message or SECRETS[0].text)
 
 
 @pytest.fixture
 def telltale() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Telltale)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
+    with serving(Telltale) as url:
+        yield f"{url}/v1"
 
 
 @pytest.mark.long

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.harness.conftest import PEERS, Finished
+from tests.endpoint import endpoint, writer
+from tests.harness.conftest import Finished
 
 RECIPES = Path(__file__).parents[3] / "docs" / "recipes"
 
@@ -30,16 +31,11 @@ def plan(tmp_path: Path, pack: Path, harness_virtual: Callable[..., Finished]) -
     )
     for command in commands.iterdir():
         command.chmod(0o755)
-    line = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl")]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        url = serving.stdout.readline().strip()
-        (tmp_path / "writer.toml").write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{url}/r/v1"\n')
+    with endpoint(tmp_path) as url:
         path = tmp_path / "plan.json"
-        done = harness_virtual("run", "--agent", tmp_path / "writer.toml", "--pack", pack, "--write-plan", path)
+        done = harness_virtual("run", "--agent", writer(tmp_path, f"{url}/r/v1"), "--pack", pack, "--write-plan", path)
         assert done.code == 0, done.err
         yield path
-        serving.kill()
 
 
 def run_here(tmp_path: Path, line: list[str], environment: Mapping[str, str]) -> None:

@@ -1,8 +1,5 @@
 """Whatever an agent or a user does wrong: a named failure or one clear line, finished sessions kept, nothing left running."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +7,7 @@ import psutil
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import PACK, VIRTUAL_TIME, Finished, peer
+from tests.harness.conftest import PACK, Finished, harness, peer
 from tests.harness.run.test_run_resume import begun
 
 Command = Callable[..., Finished]
@@ -117,12 +114,8 @@ def among_bad_ones(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, 
     (place / "pack.yaml").write_text(PACK, encoding="utf-8")
     behaviours = ["echo", "never-answers", "refuses-to-start", *FAILS_AS]
     agents = [word for behaviour in behaviours for word in ("--agent", str(peer(f"raw-pcm-{behaviour}")))]
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", *agents, "--pack", "pack.yaml", "--limit", "1", "--judge", "none", "--json",
-         "--concurrency", str(len(behaviours)), "--out", str(place / "r")],
-        cwd=place, env={**os.environ, **VIRTUAL_TIME}, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    return Finished(done.returncode, done.stdout, done.stderr), place / "r"
+    line = ("run", *agents, "--pack", "pack.yaml", "--limit", 1, "--judge", "none", "--json", "--concurrency", len(behaviours))
+    return harness(place, *line, "--out", place / "r", virtual=True), place / "r"
 
 
 @pytest.mark.parametrize("behaviour", FAILS_AS)

@@ -5,15 +5,14 @@ import pty
 import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.agents.test_text import Endpoint
 from tests.harness.conftest import Finished
+from tests.http_serving import serving
 
 BUSY_S = 60.0
 
@@ -22,13 +21,10 @@ BUSY_S = 60.0
 def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(Endpoint, "pieces", [(0.05, {"content": "That sounds "}), (0.01, {"content": "hard."})])
     monkeypatch.setattr(Endpoint, "failures", [])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoint)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     profile = tmp_path / "writer.toml"
-    profile.write_text(f'kind = "text"\nmodel = "m"\nbase_url = "http://127.0.0.1:{server.server_port}/v1"\n')
-    yield profile
-    server.shutdown()
-    server.server_close()
+    with serving(Endpoint) as url:
+        profile.write_text(f'kind = "text"\nmodel = "m"\nbase_url = "{url}/v1"\n')
+        yield profile
 
 
 def test_no_word_of_sound_is_said(harness_here: Callable[..., Finished], writer: Path, tmp_path: Path) -> None:

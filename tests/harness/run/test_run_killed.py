@@ -21,11 +21,11 @@ from pathlib import Path
 import pytest
 
 from harness.judging.validation import red_lines
-from harness.judging.validation.labelled import gold_pairs
 from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.verdicts.red_lines import validations_folder
-from tests.harness.conftest import PEERS, peer
+from tests.endpoint import endpoint as serving_endpoint
+from tests.harness.conftest import peer
 from tests.marked import Mark
 
 MANY = int(os.environ.get("HARNESS_TEST_KILLS", "100"))
@@ -51,15 +51,8 @@ class Endpoint:
 
 @pytest.fixture
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
-    better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
-    log = tmp_path / "asked.jsonl"
-    log.touch()
-    command = [sys.executable, str(PEERS / "endpoint.py"), str(log), "--better", str(better), "--delay-s", str(ANSWER_S)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        yield Endpoint(serving.stdout.readline().strip(), log)
-        serving.kill()
+    with serving_endpoint(tmp_path, "--delay-s", ANSWER_S) as url:
+        yield Endpoint(url, tmp_path / "asked.jsonl")
 
 
 @dataclass

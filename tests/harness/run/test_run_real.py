@@ -9,25 +9,15 @@ from harness.measuring.transcribe import TRANSCRIBER
 from harness.ranking.leaderboard import leaderboard
 from harness.store.manifest import RunManifest
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished
+from tests.harness.conftest import Finished, harness
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
-    import os
-    import subprocess
-    import sys
-
     folder = tmp_path_factory.mktemp("real") / "run"
     # Threads that spin for each other lose whole time slices to other programs: beside one, an answer then takes over 60 s.
-    patient = {**os.environ, "OMP_WAIT_POLICY": "passive"}
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", "--agent", "polaris-like", "--agent", "smollm2-text", "--limit", "2",
-         "--judge", "embedded", "--json",
-         "--out", str(folder)],
-        cwd=folder.parent, env=patient, capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
-    return Finished(done.returncode, done.stdout, done.stderr), folder
+    line = ("run", "--agent", "polaris-like", "--agent", "smollm2-text", "--limit", 2, "--judge", "embedded", "--json")
+    return harness(folder.parent, *line, "--out", folder, timeout_s=900, OMP_WAIT_POLICY="passive"), folder
 
 
 @pytest.mark.models

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
@@ -15,7 +13,7 @@ from harness.run.caller_turns import AFTER_REPLY_MS
 from harness.store.run_store import RunStore
 from harness.store.session import Session
 from harness.verdicts.conversations import conversation_of
-from tests.harness.conftest import VIRTUAL_TIME, Finished, peer
+from tests.harness.conftest import Finished, begin_run, harness, peer
 from tests.harness.run.test_run_resume import family_of, wait_for_a_session, wait_until_gone
 
 AGENTS = ("raw-pcm-echo", "scripted", "raw-pcm-deaf")
@@ -59,14 +57,10 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Finished, Path]:
     pack, folder = place / "kitchen.yaml", place / "r"
     pack.write_text(HEAD + KITCHEN, encoding="utf-8")
     agents = [word for name in AGENTS for word in ("--agent", str(peer(name)))]
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", *agents, "--mode", "replay", "--pack", str(pack), "--concurrency", "3",
-         "--judge", "embedded",
-         "--json", "--out", str(folder)],
-        cwd=place, env={**os.environ, **VIRTUAL_TIME}, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return Finished(done.returncode, done.stdout, done.stderr), folder
+    line = ("run", *agents, "--mode", "replay", "--pack", pack, "--concurrency", 3, "--judge", "embedded", "--json")
+    done = harness(place, *line, "--out", folder, virtual=True)
+    assert done.code == 0, done.err
+    return done, folder
 
 
 def session_of(folder: Path, agent: str) -> tuple[Session, Recording]:
@@ -152,11 +146,7 @@ def test_a_killed_replay_goes_on_in_its_mode_and_plays_nothing_twice(
 ) -> None:
     folder, pack = tmp_path / "r", tmp_path / "exam.yaml"
     pack.write_text(HEAD + EXAM, encoding="utf-8")
-    running = subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--mode", "replay", "--pack",
-         str(pack), "--repeats", "2", "--judge", "none", "--out", str(folder)],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    running = begin_run(folder, pack, "--agent", peer("raw-pcm-echo"), "--mode", "replay", "--repeats", 2)
     wait_for_a_session(folder)
     family = family_of(running.pid)
     os.kill(running.pid, signal.SIGKILL)

@@ -6,8 +6,6 @@ Of kill -9, and of judging, see test_run_killed.
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -21,15 +19,7 @@ from harness.run.plan import make_plan, new_manifest
 from harness.run.resuming import refuse_another_version
 from harness.store.manifest import HARNESS
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, begun_by, peer
-
-
-def begin(folder: Path, pack: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "--agent", str(peer("raw-pcm-echo")), "--pack", str(pack), "--repeats", "2",
-         "--judge", "none", "--out", str(folder)],
-        cwd=pack.parent, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+from tests.harness.conftest import Finished, begin_run, begun_by, peer
 
 
 def begun(folder: Path, pack: Path, limit: int) -> None:
@@ -64,7 +54,7 @@ def test_a_stopped_run_leaves_nothing_running_and_goes_on_where_it_was(
     harness_virtual: Callable[..., Finished], pack: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "r"
-    running = begin(folder, pack)
+    running = begin_run(folder, pack, "--agent", peer("raw-pcm-echo"), "--repeats", 2)
     wait_for_a_session(folder)
     family = family_of(running.pid)
     assert family, "an agent and a caller run beside it"

@@ -5,10 +5,8 @@ import gzip
 import json
 import re
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -16,16 +14,12 @@ from urllib.parse import quote
 import pytest
 
 from harness.agents.profile_plain import hidden
-from harness.judging.validation.labelled import gold_pairs
 from harness.store.run_store import RunStore
 from tests.harness.conftest import PEERS, Finished
+from tests.harness.judging.model_server import chat, verdict
+from tests.http_serving import Handler, serving
 
 Command = Callable[..., Finished]
-
-
-GOOD = {pair.better for pair in gold_pairs()}
-"""A judge that does not know these is left out before it is asked anything."""
-
 
 DOORS = (
     "command", "flag", "env", "bearer", "environment", "password", "query", "parameter", "comment", "named", "judge", "extra",
@@ -38,47 +32,27 @@ MET = "ghp_" + "zyxwvutsrqponmlkjihg"
 """In the hands of the agent alone; nothing but its shape shows what it is."""
 
 
-class Telltale(BaseHTTPRequestHandler):
+class Telltale(Handler):
     """An endpoint that repeats the key it was given: in errors to who asks for a reply, in its reasons to who asks to judge."""
 
     keys: ClassVar[set[str]] = set()
 
-    def log_message(self, *_: object) -> None:
-        """Nothing on the terminal."""
-
-    def do_GET(self) -> None:
-        self.send_error(404)
-
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = self.asked()
         key = (self.headers["Authorization"] or "").removeprefix("Bearer ")
         self.keys.add(key)
         if asked["model"] == "writer":
-            self._send(401, {"error": {"message": f"Incorrect API key provided: {key}. Authorization: Bearer {key}"}})
+            self.answer(401, {"error": {"message": f"Incorrect API key provided: {key}. Authorization: Bearer {key}"}})
         elif asked["model"] == "broken":
-            self._send(200, {"choices": [{"message": {"content": json.dumps({"winner": key, "strength": 3})}}]})
+            self.answer(*chat(json.dumps({"winner": key, "strength": 3})))
         else:
-            told = asked["messages"][-1]["content"]
-            pair = json.loads(told[told.index("{") : told.rindex("}") + 1])
-            better = "A" if pair["reply_A"] in GOOD else "B"
-            answer = {"rationale": f"I used {key}.", "winner": better, "strength": 3, "axes": dict.fromkeys("HEART")}
-            self._send(200, {"choices": [{"message": {"content": json.dumps(answer)}}]})
-
-    def _send(self, status: int, body: object) -> None:
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
+            self.answer(*chat(verdict(asked, f"I used {key}.")))
 
 
 @pytest.fixture
 def telltale() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Telltale)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
+    with serving(Telltale) as url:
+        yield f"{url}/v1"
 
 
 def key(door: str) -> str:

@@ -1,8 +1,6 @@
 """Shards that are really played, merged and judged: to the last digit the run that was not dealt, in all that has no clock."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,23 +8,18 @@ from typing import Any
 import pytest
 
 from harness.cli import _run as command
-from harness.judging.validation.labelled import gold_pairs
 from harness.store.run_store import RunStore
-from tests.harness.conftest import PEERS, peer
+from tests.endpoint import endpoint, judge_by_rule, writer
+from tests.harness.conftest import peer
 
 OF = 4
 
 
 @pytest.fixture
-def endpoint(tmp_path: Path) -> Iterator[str]:
+def judge_and_agent(tmp_path: Path) -> Iterator[str]:
     """A judge and a text agent that answer by rule."""
-    better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
-    line = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl"), "--better", str(better)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        yield f"{serving.stdout.readline().strip()}/shards/v1"
-        serving.kill()
+    with endpoint(tmp_path) as url:
+        yield f"{url}/shards/v1"
 
 
 def judged(folder: Path, judge: Path, capsys: pytest.CaptureFixture[str], *reads: str) -> Any:
@@ -47,18 +40,12 @@ def judged(folder: Path, judge: Path, capsys: pytest.CaptureFixture[str], *reads
 @pytest.mark.models
 @pytest.mark.parametrize("voice", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_four_shards_merged_are_the_whole_run_to_the_last_digit(
-    endpoint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], voice: bool, monkeypatch: pytest.MonkeyPatch
+    judge_and_agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], voice: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    judge, writer = tmp_path / "judge.toml", tmp_path / "writer.toml"
-    judge.write_text(f'id = "by-rule"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nbase_url = "{endpoint}"\n')
-    writer.write_text(f'name = "writer"\nkind = "text"\nmodel = "m"\nbase_url = "{endpoint}"\n')
-    what = [
-        "--agent",
-        str(writer),
-        *(["--agent", str(peer("scripted")), "--concurrency", "4"] if voice else ["--repeats", "2"]),
-    ]
-    what += ["--limit", "9"]
+    judge = judge_by_rule(tmp_path / "judge.toml", judge_and_agent)
+    what = ["--agent", str(writer(tmp_path, judge_and_agent)), "--limit", "9"]
+    what += ["--agent", str(peer("scripted")), "--concurrency", "4"] if voice else ["--repeats", "2"]
     assert command(["plan", *what, "--out", "plan.json", "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["calls"] == 18

@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import PEERS, peer
+from tests.harness.conftest import PEERS, begin_run, peer
 from tests.harness.run.test_run_resume import family_of, wait_until_gone
 
 SECONDS_TO_STOP = 5.0
@@ -46,13 +45,6 @@ def endpoint_that_never_answers() -> Iterator[str]:
             connection.close()
 
 
-def begin(folder: Path, pack: Path, *more: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "run", "--pack", str(pack), "--judge", "none", "--out", str(folder), *map(str, more)],
-        cwd=pack.parent, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
 def wait_until_calls(running: subprocess.Popen[str], folder: Path, at_once: int) -> None:
     """Until so many sessions are on."""
     deadline = time.monotonic() + 120
@@ -83,7 +75,7 @@ def test_calls_at_once_end_and_nobody_is_blamed(pack: Path, tmp_path: Path, how:
         '[process]\nready_timeout_s = 30\ncommand = ["{python}", "deaf.py"]\n'
     )
     folder = tmp_path / "r"
-    running = begin(folder, pack, "--agent", profile, "--agent", peer("raw-pcm-echo"), "--concurrency", 2, "--repeats", 3)
+    running = begin_run(folder, pack, "--agent", profile, "--agent", peer("raw-pcm-echo"), "--concurrency", 2, "--repeats", 3)
     wait_until_calls(running, folder, at_once=2)
     took_s, err = stop(running, how)
     assert took_s < SECONDS_TO_STOP
@@ -96,7 +88,7 @@ def test_an_endpoint_that_never_answers_holds_nobody_up(pack: Path, tmp_path: Pa
     profile = tmp_path / "writer.toml"
     profile.write_text(f'kind = "text"\nmodel = "m"\nbase_url = "{endpoint_that_never_answers}"\n')
     folder = tmp_path / "r"
-    running = begin(folder, pack, "--agent", profile)
+    running = begin_run(folder, pack, "--agent", profile)
     wait_until_calls(running, folder, at_once=1)
     took_s, err = stop(running, signal.SIGINT)
     assert took_s < SECONDS_TO_STOP

@@ -1,7 +1,5 @@
 """Two runs on one folder at once: the second is sent away in one line, and the first does not notice."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.store.run_store import RunStore
-from tests.harness.conftest import Finished, peer
+from tests.harness.conftest import Finished, begin, peer
 
 
 @pytest.mark.long
@@ -18,9 +16,7 @@ def test_the_second_is_sent_away_and_the_first_is_whole(
 ) -> None:
     folder = tmp_path / "r"
     line = ["run", "--agent", str(peer("scripted")), "--pack", str(pack), "--judge", "none", "--out", str(folder)]
-    first = subprocess.Popen(
-        [sys.executable, "-m", "harness", *line], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    first = begin(*line, cwd=tmp_path)
     deadline = time.monotonic() + 60
     while not list(folder.glob("sessions/.partial-*")):
         assert first.poll() is None, first.communicate()[1]

@@ -1,24 +1,19 @@
 """A bot that nobody taught anything, as pipecat's scaffold writes it, in a whole run: history, greeting, TTFT and stages."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from harness.recording.record import Recording
 from harness.store.run_store import RunStore
-from tests.harness.conftest import peer
+from tests.harness.conftest import harness, peer
 
 
 @pytest.mark.long  # a whole run: a minute and more, of which the calls are the least
 def test_it_is_played_as_the_paper_does_and_its_own_word_fills_the_waterfall(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "harness", "run", "--agent", str(peer("runner-bot-greets")), "--limit", "2", "--json",
-         "--out", "r"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=400, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    line = ("run", "--agent", peer("runner-bot-greets"), "--limit", 2, "--json", "--out", "r")
+    done = harness(tmp_path, *line, timeout_s=400)
+    assert done.code == 0, done.err
     store = RunStore.open(tmp_path / "r")
     sessions = store.sessions()
     assert len(sessions) == 2

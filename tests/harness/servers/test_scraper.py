@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,10 @@ from harness.servers.page import MOST_BYTES
 from harness.servers.samples import ServerSample, load_samples
 from harness.servers.scraper import ANSWER_S, MetricsScraper, Target, next_in_s
 from harness.timeline import NS_PER_MS
+from tests.http_serving import Handler
+from tests.http_serving import serving as served
 
-Answer = Callable[[BaseHTTPRequestHandler, int], None]
+Answer = Callable[[Handler, int], None]
 PAGE = "vllm:num_requests_running 1\nvllm:request_success_total {}\n"
 
 
@@ -27,24 +28,15 @@ def serving(answer: Answer) -> Iterator[str]:
     """The address of a server that answers its n-th request by `answer(handler, n)`."""
     asked = iter(range(10**6))
 
-    class Handler(BaseHTTPRequestHandler):
+    class Numbered(Handler):
         def do_GET(self) -> None:
             answer(self, next(asked))
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with served(Numbered) as url:
+        yield f"{url}/metrics"
 
 
-def page(handler: BaseHTTPRequestHandler, text: str, **headers: str) -> None:
+def page(handler: Handler, text: str, **headers: str) -> None:
     body = text.encode()
     handler.send_response_only(200)
     for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -88,7 +80,7 @@ def test_samples_grow_with_the_server_and_are_on_disk_as_in_memory(tmp_path: Pat
 def test_an_address_that_hangs_is_asked_again_and_stops_nothing(tmp_path: Path) -> None:
     over = threading.Event()
 
-    def hang(_: BaseHTTPRequestHandler, __: int) -> None:
+    def hang(_: Handler, __: int) -> None:
         over.wait(30)
 
     began_s = time.monotonic()
@@ -100,7 +92,7 @@ def test_an_address_that_hangs_is_asked_again_and_stops_nothing(tmp_path: Path) 
 
 
 def test_a_page_that_drips_without_end_is_given_up(tmp_path: Path) -> None:
-    def drip(handler: BaseHTTPRequestHandler, _: int) -> None:
+    def drip(handler: Handler, _: int) -> None:
         handler.send_response_only(200)
         handler.end_headers()
         for _ in range(100):
@@ -113,7 +105,7 @@ def test_a_page_that_drips_without_end_is_given_up(tmp_path: Path) -> None:
 def test_a_page_that_grows_to_50_mb_is_not_read_into_memory(tmp_path: Path) -> None:
     sent = []
 
-    def grow(handler: BaseHTTPRequestHandler, _: int) -> None:
+    def grow(handler: Handler, _: int) -> None:
         handler.send_response_only(200)
         handler.end_headers()
         piece = b'vllm:request_success_total{model_name="m"} 1\n' * 2_000
@@ -171,7 +163,7 @@ def test_a_server_whose_clock_is_apart_is_said_so_and_its_samples_have_this_mach
 def test_a_server_that_began_again_or_is_two_is_said_at_the_end(
     starts: tuple[int, ...], words: str | None, tmp_path: Path
 ) -> None:
-    def start(handler: BaseHTTPRequestHandler, n: int) -> None:
+    def start(handler: Handler, n: int) -> None:
         page(handler, PAGE.format(n) + f"process_start_time_seconds {starts[min(n, 3)]}\n")
 
     with (

@@ -6,7 +6,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,7 +37,7 @@ from harness.store.run_store import RunStore
 from harness.store.selection import Selection
 from harness.store.session import SessionKey
 from harness.timing.figures import TurnTiming
-from tests.harness.conftest import peer
+from tests.harness.conftest import begin, peer
 from tests.present import present
 
 OF = 4
@@ -345,10 +344,7 @@ def test_a_disk_without_room_is_said_before_a_byte_is_copied(
 
 
 def merge_command(shards: Sequence[Path], out: Path) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "merge", *map(str, shards), "--out", str(out)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    return begin("merge", *shards, "--out", out)
 
 
 def test_a_merge_that_is_killed_goes_on_where_it_was(shards: list[Path], tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 """What a judge does in the middle of a batch is named and mended by asking again; what it answered before stays."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from harness.scenarios.context import Context
 from harness.store.run_store import RunStore
 from harness.store.selection import Reply
 from harness.verdicts.judge import RunJudging, judge_run
-from tests.harness.conftest import PEERS
+from tests.endpoint import endpoint
 from tests.harness.judging.conftest import RuleJudge, pass_red_lines
 
 CHECK = 2 * len(gold_pairs())
@@ -33,38 +32,18 @@ Serve = Callable[..., str]
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """Starts a judge's endpoint in place of the one before, at the same address; gives its address."""
-    better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
-    serving: list[subprocess.Popen[str]] = []
+    port = "0"
+    with ExitStack() as serving:
 
-    def start(behaviour: str = "answers", after: int = 0) -> str:
-        port = "0"
-        if serving:
-            stop(serving[-1])
+        def start(behaviour: str = "answers", after: int = 0) -> str:
+            nonlocal port
+            serving.close()
+            one = endpoint(tmp_path, "--behaviour", behaviour, "--after", after, "--port", port)
+            address = serving.enter_context(one)
             port = address.rpartition(":")[2]
-        line = [sys.executable, str(PEERS / "endpoint.py"), str(tmp_path / "asked.jsonl"), "--better", str(better)]
-        line += ["--behaviour", behaviour, "--after", str(after), "--port", port]
-        serving.append(subprocess.Popen(line, stdout=subprocess.PIPE, text=True))
-        assert serving[-1].stdout is not None
-        return remember(serving[-1].stdout.readline().strip())
+            return address
 
-    address = ""
-
-    def remember(found: str) -> str:
-        nonlocal address
-        address = found
-        return found
-
-    yield start
-    if serving:
-        stop(serving[-1])
-
-
-def stop(process: "subprocess.Popen[str]") -> None:
-    process.kill()
-    process.wait()
-    assert process.stdout is not None
-    process.stdout.close()
+        yield start
 
 
 def judged(capsys: pytest.CaptureFixture[str], run: Path, judge: Path) -> tuple[int, Any]:

@@ -3,24 +3,17 @@
 import asyncio
 import json
 import shutil
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.cli import _run as command
-from harness.experiment import Experiment
-from harness.judging.validation.labelled import gold_pairs
 from harness.progress import RunProgress
-from harness.run.plan import make_plan, new_manifest
 from harness.store.database import locked
 from harness.store.run_store import RunStore
 from harness.verdicts.judge import RunJudging, judge_shard
-from tests.harness.conftest import PEERS, peer
+from tests.endpoint import endpoint, judge_by_rule, questions, rows, unjudged
 from tests.harness.judging.conftest import pass_red_lines
 
 OF = 3
@@ -28,46 +21,16 @@ OF = 3
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Iterator[Path]:
-    """The log of an endpoint that judges by rule; its profile lies beside it."""
-    better = tmp_path / "better.json"
-    better.write_text(json.dumps([pair.better for pair in gold_pairs()]))
-    log = tmp_path / "asked.jsonl"
-    log.touch()
-    line = [sys.executable, str(PEERS / "endpoint.py"), str(log), "--better", str(better)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        url = serving.stdout.readline().strip()
+    """The folder of an endpoint that judges by rule, and of its profiles."""
+    with endpoint(tmp_path) as url:
         for name in ("whole", "parts"):
-            (tmp_path / f"{name}.toml").write_text(
-                f'id = "by-rule"\nfamily = "rules"\nversion = "1"\nmodel = "m"\nbase_url = "{url}/{name}/v1"\n'
-            )
-            pass_red_lines(tmp_path / f"{name}.toml")
-        yield log
-        serving.kill()
+            pass_red_lines(judge_by_rule(tmp_path / f"{name}.toml", f"{url}/{name}/v1"))
+        yield tmp_path
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    plan = make_plan(Experiment(agents=(str(peer("raw-pcm-echo")), str(peer("pipecat-echo"))), limit=4, repeats=2))
-    store = RunStore.create(tmp_path / "run", new_manifest(plan), plan.contexts)
-    for key in plan.session_keys():
-        session = store.commit_session(key, partial=store.partial_folder(key), started_ns=1)
-        store.set_heard(session.id, f"{key.agent} has {'more ' * key.repeat}words for {key.context_id}", ())
-    store.close()
-    return tmp_path / "run"
-
-
-def questions(log: Path, of: str) -> Counter[str]:
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
-    return Counter(line["asked"] for line in lines if line["run"] == of)
-
-
-def rows(folder: Path) -> list[dict[str, Any]]:
-    store = RunStore.open(folder)
-    try:
-        return [row.model_dump() for row in store.judgments()]
-    finally:
-        store.close()
+    return unjudged(tmp_path / "run", 4)
 
 
 def test_parts_put_every_question_once_and_give_the_rows_of_a_judging_in_one_go(

@@ -1,8 +1,7 @@
 """Raters elsewhere, in a real browser: a link in web mail, TLS, the microphone, a reload, and headphones that are not there."""
 
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 import soundfile
 
 from harness.reports.listening import headphones
+from tests.http_serving import Handler, serving
 from tests.reports.listening.conftest import NAME, invite
 from tests.reports.listening.test_browser import begin, hear_all, one_step
 
@@ -22,27 +22,17 @@ FAKE_MICROPHONE = "--use-fake-device-for-media-stream"
 @pytest.fixture
 def web_mail() -> Iterator[Callable[[str], str]]:
     """The address of another site's page with a link in it."""
-    servers: list[ThreadingHTTPServer] = []
+    with ExitStack() as servers:
 
-    def served(link: str) -> str:
-        class Mail(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.send_response(200)
-                self.send_header("content-type", "text/html")
-                self.end_headers()
-                self.wfile.write(f'<a id="link" href="{link}">Please take part</a>'.encode())
+        def served(link: str) -> str:
+            class Mail(Handler):
+                def do_GET(self) -> None:
+                    self.begin(200, "text/html")
+                    self.wfile.write(f'<a id="link" href="{link}">Please take part</a>'.encode())
 
-            def log_message(self, *_: object) -> None:
-                pass
+            return servers.enter_context(serving(Mail)).replace("127.0.0.1", "mail.test") + "/"
 
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), Mail))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
-        return f"http://mail.test:{servers[-1].server_port}/"
-
-    yield served
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield served
 
 
 @pytest.mark.parametrize("tls", [pytest.param(False, marks=pytest.mark.long), True])

@@ -1,12 +1,10 @@
 """How a test for others is reached: what contradicts itself is refused in one line, and what is printed works."""
 
 import doctest
-import os
 import re
 import signal
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +23,7 @@ from harness.reports.invited.links import list_links
 from harness.reports.listening.design import ListeningDesign
 from harness.reports.listening.serve import serve
 from harness.store.run_store import RunStore
+from tests.harness.conftest import begin
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}
@@ -135,10 +134,7 @@ def test_without_an_address_asked_for_links_name_the_machines_own() -> None:
 
 
 def listen(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "harness", "listen", *map(str, arguments)],
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"COLUMNS": "60"},
-    )  # fmt: skip
+    return begin("listen", *arguments, env={"COLUMNS": "60"})
 
 
 def test_the_command_prints_links_that_work_until_they_are_revoked(played: Played, certificate: tuple[Path, Path]) -> None:
