@@ -6,17 +6,22 @@ module gives `main` a session: what the vendor's wire does with a socket. The tr
 
 import argparse
 import asyncio
+import contextlib
 import json
+import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import soxr
 from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from harness.calibrate.agent import LOUD, MESSAGE_S, PACE
@@ -25,7 +30,11 @@ from harness.caller.pacer import precise_loop
 
 CALL: Final = "X-Call"
 """Header with the number of a call, by which its truth is found."""
+KEY: Final = "VENDOR_KEY"
+"""The variable that holds the one key which a server takes; without it, it takes any."""
 QUIET_NS: Final = 40_000_000
+DROPS: Final = "drops"
+"""The behaviour in which the line breaks after five pieces of the answer."""
 
 
 @dataclass(slots=True)
@@ -49,6 +58,7 @@ class Answer:
         self._rate_hz, self._delay_s = rate_hz, program.delay_s
         self._loud_ns = 0
         self._begun = False
+        self.breaks: ServerConnection | None = None
 
     def hears(self, pcm: bytes) -> bool:
         """True once: when the caller, whose sound (PCM16LE) this is, has ended."""
@@ -72,9 +82,24 @@ class Answer:
         size = round(self._rate_hz * MESSAGE_S) * 2
         for k, at in enumerate(range(0, len(self.pcm), size)):
             await asyncio.sleep(due + k * MESSAGE_S / PACE - loop.time())
+            if k == 5 and self.breaks is not None:
+                self.breaks.transport.abort()
+                return
             if k == 0:
                 self.truth.sent_ns = time.monotonic_ns()
             yield self.pcm[at : at + size]
+
+
+def is_wrong(headers: Mapping[str, str], name: str, form: str = "{}") -> bool:
+    """True if the header does not bring the server's key in this form."""
+    return KEY in os.environ and headers.get(name) != form.format(os.environ[KEY])
+
+
+def as_json(status: HTTPStatus, body: object) -> Response:
+    """An answer to a handshake, with an object in its body."""
+    content = json.dumps(body).encode()
+    headers = Headers({"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"})
+    return Response(status.value, status.phrase, headers, content)
 
 
 Session = Callable[[ServerConnection, Answer, str], Awaitable[None]]
@@ -156,7 +181,10 @@ async def _serve(
     async def called(socket: ServerConnection) -> None:
         assert socket.request is not None
         named = parse_qs(urlsplit(socket.request.path).query).get("call", [None])
-        await session(socket, calls.answer(socket.request.headers.get(CALL, named[0])), behaviour)
+        answer = calls.answer(socket.request.headers.get(CALL, named[0]))
+        answer.breaks = socket if behaviour == DROPS else None
+        with contextlib.suppress(ConnectionClosed):
+            await session(socket, answer, behaviour)
 
     async def handshake(socket: ServerConnection, request: Request) -> Response | None:
         return gate(socket, request, behaviour)

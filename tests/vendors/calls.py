@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+import pytest
 
-from harness.agents.connections import ConnectionSpec
+from harness.agents.connection import ConnectionFailed
+from harness.agents.connections import ConnectionSpec, make
+from harness.agents.message import Message
 from harness.agents.profile import parse_profile
 from harness.audio.pcm import resample
 from harness.calibrate.run import LIMITS, caller_turn
@@ -25,6 +28,32 @@ from tests.vendors.answering import CALL
 
 ROOT = Path(__file__).parents[2]
 CALLER_HZ = 16_000
+PAST: Final = (Message("user", "I cannot sleep."), Message("assistant", "What keeps you awake?"))
+SECRET: Final = "a-key-that-nobody-may-read-0123456789"
+PROFILES: Final = {
+    "raw_pcm": 'kind = "raw-pcm"\ngreets = false\n',
+    "genesys": 'kind = "genesys"\ngreets = false\n',
+    "openai_realtime": 'kind = "openai-realtime"\ngreets = false\nmodel = "gpt-realtime-2"\n',
+    "openai_live": 'kind = "openai-live"\ngreets = false\n',
+    "gemini_live": 'kind = "gemini-live"\nmodel = "m"\ngreets = false\n',
+    "elevenlabs": 'kind = "elevenlabs"\nagent_id = "agent_1"\ngreets = false\n',
+    "deepgram_agent": """kind = "deepgram-agent"
+greets = false
+think = { type = "open_ai", model = "gpt-4o-mini", temperature = 0.7 }
+listen = { type = "deepgram", model = "nova-3" }
+speak = { type = "deepgram", model = "aura-2-thalia-en" }
+""",
+    "ultravox": 'kind = "ultravox"\nmodel = "ultravox-v0.7"\nvoice = "Mark"\ntemperature = 0.4\n',
+    "vapi": 'kind = "vapi"\nagent_id = "b0e0"\ngreets = false\n',
+}
+"""By the scripted server that each is for."""
+TOOL: Final = """
+[[tools]]
+name = "look_up"
+description = "The weather in a city."
+answer = "8 hours"
+parameters = { type = "object", properties = { city = { type = "string" } }, required = ["city"] }
+"""
 
 
 @dataclass(frozen=True)
@@ -71,6 +100,21 @@ async def server(name: str, behaviour: str = "answers", **environment: str) -> A
 def spec_of(profile: str, url: str) -> ConnectionSpec:
     """The connection of a profile's text, at the server's address."""
     return parse_profile(f'url = "{url}"\n{profile}\n', ROOT / "tests" / "peers" / "vendor.toml").connection(url)
+
+
+async def one_call(name: str, folder: Path, behaviour: str = "answers", more: str = "") -> Recording:
+    """The recording of a call by the server's own profile and what is added to it; a call that fails is an AssertionError."""
+    async with server(name, behaviour) as running:
+        return (await played(spec_of(PROFILES[name] + more, running.url), folder, 1))["0"]
+
+
+async def refused(spec: ConnectionSpec) -> ConnectionFailed:
+    """The failure of a call that is not taken."""
+    line = make(spec)
+    with pytest.raises(ConnectionFailed) as caught:
+        await line.open(())
+    await line.close()
+    return caught.value
 
 
 Numbered = Callable[[ConnectionSpec, str], ConnectionSpec]

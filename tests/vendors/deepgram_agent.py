@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from tests.vendors.answering import Answer, main
+from tests.vendors.answering import Answer, is_wrong, main
 
 RATE_HZ = 24_000
 TTFT_S, VOICE_S = 0.021, 0.012
@@ -68,7 +67,7 @@ async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> N
     if behaviour == "never_applied":
         await socket.wait_closed()
         return
-    if behaviour == "slow_start":
+    if behaviour == "slow":
         await asyncio.sleep(1.2)
     await says(agent_v1.AgentV1SettingsApplied(type="SettingsApplied"))
     if behaviour == "repeats_history":
@@ -105,19 +104,12 @@ async def _reply(socket: ServerConnection, answer: Answer, behaviour: str, says:
         await says(agent_v1.AgentV1Error(type="Error", description="The model did not answer.", code="FAILED_TO_THINK"))
         return
     await says(text(type="ConversationText", role="assistant", content="That must feel empty."))
-    count = 0
+    took = {"ttt_token_latency": TTFT_S, "ttt_text_latency": TTFT_S, "tts_latency": VOICE_S}
     async for piece in answer.pieces():
-        if count == 0:
-            await says(
-                agent_v1.AgentV1LatencyReport(
-                    type="LatencyReport", ttt_token_latency=TTFT_S, ttt_text_latency=TTFT_S, tts_latency=VOICE_S
-                )
-            )
+        if took:
+            await says(agent_v1.AgentV1LatencyReport(type="LatencyReport", **took))
+            took = {}
         await socket.send(piece)
-        count += 1
-        if behaviour == "drops" and count == 5:
-            socket.transport.abort()
-            return
     await says(agent_v1.AgentV1AgentAudioDone(type="AgentAudioDone"))
 
 
@@ -125,13 +117,12 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
     """Refuse a call whose key is not in the header and the form that the vendor reads."""
     if behaviour == "too_many":
         return socket.respond(429, json.dumps({"err_code": "TOO_MANY_REQUESTS", "err_msg": "Too many requests."}))
-    expected = f"Token {os.environ.get('VENDOR_KEY', '')}".strip()
-    if "VENDOR_KEY" in os.environ and request.headers.get("Authorization") != expected:
+    if is_wrong(request.headers, "Authorization", "Token {}"):
         return socket.respond(401, json.dumps({"err_code": "INVALID_AUTH", "err_msg": "Invalid credentials."}))
     return None
 
 
 if __name__ == "__main__":
-    behaviours = ("no_model", "quota", "never_applied", "slow_start", "drops", "too_many", "calls_a_function",
+    behaviours = ("no_model", "quota", "never_applied", "slow", "drops", "too_many", "calls_a_function",
                   "fails_in_reply", "repeats_history")  # fmt: skip
     main(session, RATE_HZ, behaviours, gate, path="/v1/agent/converse")

@@ -5,13 +5,12 @@ before it is sent, so that a field that they do not know fails.
 
 Behaviours, beside `answers`: `private` (a signed address is needed), `override` (the agent's settings forbid overrides),
 `quota` (in the call), `misconfigured`, `greets` (its first message), `ulaw` (8 kHz both ways), `tools` (a client tool is called
-before the answer), `drop` (in the reply), `slow` (the metadata takes 0.4 s).
+before the answer), `drops` (in the reply), `slow` (the metadata takes 0.4 s).
 """
 
 import asyncio
 import base64
 import json
-import os
 import sys
 import warnings
 from http import HTTPStatus
@@ -26,11 +25,10 @@ from elevenlabs.types import (
     ConversationSignedUrlResponseModel,
 )
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from harness.audio.pcm import decode, encode
-from tests.vendors.answering import Answer, main
+from tests.vendors.answering import Answer, as_json, is_wrong, main
 
 with warnings.catch_warnings():
     # The package names a class of websockets that is deprecated.
@@ -41,8 +39,6 @@ PATH = "/v1/convai/conversation"
 AGENT = "agent_1"
 HEARD = "hello can you hear me"
 SAID = "I am listening."
-KEY = "VENDOR_KEY"
-"""The variable that holds the one key for which this server signs."""
 SIGNATURE = "cvtkn_7Hq2mZx9Lw4Tb8Rk"
 GOODBYES = {
     "private": (3000, "Could not authorize the conversation, the agent requires authentication."),
@@ -144,9 +140,6 @@ async def reply(socket: ServerConnection, answer: Answer, behaviour: str, law: s
         if number == 3:
             await socket.send(said("agent_response", agent_response_event={"agent_response": SAID, "event_id": 3}))
             await socket.send(said("vad_score", vad_score_event={"vad_score": 0.1}))
-        elif behaviour == "drop":
-            socket.transport.abort()
-            return
         number += 1
     await socket.send(said("agent_response_complete", agent_response_complete_event={"event_id": number}))
 
@@ -171,18 +164,12 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
         return None
     if parts.path != f"{PATH}/get-signed-url":
         return socket.respond(HTTPStatus.NOT_FOUND, "no such route\n")
-    if request.headers.get("xi-api-key") != os.environ.get(KEY):
-        return _json(HTTPStatus.UNAUTHORIZED, {"detail": {"status": "invalid_api_key", "message": "Invalid API key"}})
+    if is_wrong(request.headers, "xi-api-key"):
+        return as_json(HTTPStatus.UNAUTHORIZED, {"detail": {"status": "invalid_api_key", "message": "Invalid API key"}})
     signed = f"ws://{request.headers['Host']}{PATH}?{parts.query}&conversation_signature={SIGNATURE}"
-    return _json(HTTPStatus.OK, ConversationSignedUrlResponseModel(signed_url=signed).model_dump())
-
-
-def _json(status: HTTPStatus, body: object) -> Response:
-    content = json.dumps(body).encode()
-    headers = Headers({"Content-Type": "application/json", "Content-Length": str(len(content)), "Connection": "close"})
-    return Response(status.value, status.phrase, headers, content)
+    return as_json(HTTPStatus.OK, ConversationSignedUrlResponseModel(signed_url=signed).model_dump())
 
 
 if __name__ == "__main__":
-    behaviours = (*GOODBYES, "greets", "ulaw", "tools", "drop", "slow")
+    behaviours = (*GOODBYES, "greets", "ulaw", "tools", "drops", "slow")
     main(session, 8_000 if "ulaw" in sys.argv else 16_000, behaviours, gate, PATH)

@@ -1,13 +1,12 @@
 """A scripted server of the Gemini Live API: every message is parsed and made by google-genai's own types, which know no others.
 
-Behaviours, beside `answers`: `key`, `quota`, `region`, `model`, `modality` (goodbyes in the vendor's words), `drop` (in the
+Behaviours, beside `answers`: `key`, `quota`, `region`, `model`, `modality` (goodbyes in the vendor's words), `drops` (in the
 reply), `slow` (the setup takes 0.4 s), `writes` (text in place of sound), `activity` (voiceActivity is sent), `tools` (a
 function is called before the answer), `never` (it finds no end of a turn), `route` (HTTP 404).
 """
 
 import asyncio
 import json
-import os
 from http import HTTPStatus
 from typing import Any
 
@@ -16,13 +15,11 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from harness.agents.connections.gemini_live import ABOUT
-from tests.vendors.answering import Answer, main
+from tests.vendors.answering import Answer, is_wrong, main
 
 RATE_HZ = 24_000
 HEARD = "hello can you hear me"
 SAID = ("I am ", "listening.")
-KEY = "VENDOR_KEY"
-"""The variable that holds the one key that this server takes."""
 GOODBYES = {
     "key": (1007, "API key not valid. Please pass a valid API key."),
     "quota": (1011, "You exceeded your current quota, please check your plan and billing details."),
@@ -98,9 +95,6 @@ async def reply(socket: ServerConnection, answer: Answer, behaviour: str) -> Non
         if first:
             for words in SAID:
                 await socket.send(content(output_transcription=types.Transcription(text=words)))
-        elif behaviour == "drop":
-            socket.transport.abort()
-            return
         first = False
     await socket.send(content(generation_complete=True))
     usage = types.UsageMetadata(prompt_token_count=10, response_token_count=20, total_token_count=30)
@@ -124,12 +118,11 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
     """Refuse a wrong route or key."""
     if behaviour == "route":
         return socket.respond(HTTPStatus.NOT_FOUND, "no such route\n")
-    key = os.environ.get(KEY)
-    if key is not None and request.headers.get("x-goog-api-key") != key:
+    if is_wrong(request.headers, "x-goog-api-key"):
         return socket.respond(HTTPStatus.FORBIDDEN, "no key\n")
     return None
 
 
 if __name__ == "__main__":
-    behaviours = (*GOODBYES, "drop", "slow", "writes", "activity", "tools", "never", "route")
+    behaviours = (*GOODBYES, "drops", "slow", "writes", "activity", "tools", "never", "route")
     main(session, RATE_HZ, behaviours, gate, ABOUT.url.removeprefix("wss://generativelanguage.googleapis.com"))

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import os
 import time
 from http import HTTPStatus
 from itertools import count
@@ -12,10 +11,9 @@ from urllib.parse import urlsplit
 from openai.types.live import ServerEvent
 from openai.types.live.client_event_param import ClientEventParam
 from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from tests.vendors.answering import Answer, main
+from tests.vendors.answering import Answer, is_wrong, main
 from tests.vendors.openai_realtime import NO_MODEL, QUOTA, REFUSALS, refused
 from tests.vendors.openai_types import Types
 
@@ -140,17 +138,13 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
     """Refuse a call as OpenAI does: its error in the body of the answer."""
     if urlsplit(request.path).path != "/v1/live/sessions" or urlsplit(request.path).query:
         return socket.respond(HTTPStatus.NOT_FOUND, "")
-    key = os.environ.get("LIVE_KEY")
-    wrong = key is not None and request.headers.get("Authorization") != f"Bearer {key}"
+    wrong = is_wrong(request.headers, "Authorization", "Bearer {}")
     return refused(REFUSALS["wrong-key" if wrong else behaviour]) if wrong or behaviour in REFUSALS else None
 
 
 async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> None:
     """Answer one caller."""
-    try:
-        await Session(socket, answer, behaviour).run()
-    except ConnectionClosed:
-        return
+    await Session(socket, answer, behaviour).run()
 
 
 if __name__ == "__main__":

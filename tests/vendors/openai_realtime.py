@@ -2,8 +2,6 @@
 
 import asyncio
 import base64
-import json
-import os
 from http import HTTPStatus
 from itertools import count
 from typing import Any
@@ -12,10 +10,9 @@ from urllib.parse import urlsplit
 from openai.types.realtime import RealtimeServerEvent
 from openai.types.realtime.realtime_client_event_param import RealtimeClientEventParam
 from websockets.asyncio.server import ServerConnection
-from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from tests.vendors.answering import Answer, main
+from tests.vendors.answering import Answer, as_json, is_wrong, main
 from tests.vendors.openai_types import Types
 
 RATE_HZ, THINKS_S = 24_000, 0.06
@@ -134,18 +131,14 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
     """Refuse a call as OpenAI does: its error in the body of the answer."""
     if urlsplit(request.path).path != "/v1/realtime":
         return socket.respond(HTTPStatus.NOT_FOUND, "")
-    key = os.environ.get("REALTIME_KEY")
-    wrong = key is not None and request.headers.get("Authorization") != f"Bearer {key}"
+    wrong = is_wrong(request.headers, "Authorization", "Bearer {}")
     return refused(REFUSALS["wrong-key" if wrong else behaviour]) if wrong or behaviour in REFUSALS else None
 
 
 def refused(refusal: tuple[HTTPStatus, str, str]) -> Response:
     """The answer with an error in its body."""
     status, code, message = refusal
-    error = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
-    body = json.dumps(error).encode()
-    headers = Headers({"Content-Type": "application/json", "Content-Length": str(len(body)), "Connection": "close"})
-    return Response(status.value, status.phrase, headers, body)
+    return as_json(status, {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}})
 
 
 async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> None:

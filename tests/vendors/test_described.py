@@ -8,17 +8,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.agents.connection import Closed, ConnectionFailed, Event, Transcript
+from harness.agents.connection import Closed, Event, Transcript
 from harness.agents.connections import ConnectionSpec, make
-from harness.agents.message import Message
 from harness.agents.profile import load_profile
 from harness.agents.reply_signs import sign_of
 from harness.agents.reported_errors import error_said
 from harness.timing import measure
-from tests.vendors.calls import ROOT, assert_nowhere, in_a_header, p95_ms, played, server, spec_of, ttfa_errors_ms
+from tests.vendors.answering import KEY as SERVERS_KEY
+from tests.vendors.calls import (
+    PAST,
+    ROOT,
+    assert_nowhere,
+    in_a_header,
+    p95_ms,
+    played,
+    refused,
+    server,
+    spec_of,
+    ttfa_errors_ms,
+)
 
 RECIPES = ROOT / "docs" / "recipes"
-PAST = (Message("user", "I cannot sleep."), Message("assistant", "What keeps you awake?"))
 OWN_KEY = "OWN_KIND_S_KEY"
 KEY = "3f9c1e7ab25d48c0a6e4"
 
@@ -27,7 +37,7 @@ KEY = "3f9c1e7ab25d48c0a6e4"
 class Vendor:
     """One vendor: its scripted server, the profile of its own kind, and the server's behaviours that are compared.
 
-    `variable` is that of the recipe's key, empty for one without, and `server_key` that of the server's.
+    `variable` is that of the recipe's key, empty for one without.
     """
 
     server: str
@@ -35,7 +45,6 @@ class Vendor:
     refusals: tuple[str, ...]
     in_call: tuple[str, ...]
     variable: str = ""
-    server_key: str = "VENDOR_KEY"
     query: str = ""
     history: bool = True
 
@@ -51,27 +60,26 @@ VENDORS = (
         refusals=("wrong-key", "quota", "region", "no-model", "unknown-setting"),
         in_call=("drops", "slow", "quota-in-call"),
         variable="OPENAI_API_KEY",
-        server_key="REALTIME_KEY",
     ),
     Vendor(
         "gemini_live",
         f'kind = "gemini-live"\nmodel = "m"\napi_key_env = "{OWN_KEY}"\n',
         refusals=("key", "quota", "region", "model", "modality", "route"),
-        in_call=("drop", "slow", "activity"),
+        in_call=("drops", "slow", "activity"),
         variable="GEMINI_API_KEY",
     ),
     Vendor(
         "deepgram_agent",
         f'kind = "deepgram-agent"\nthink = {{ type = "open_ai", model = "gpt-4o-mini" }}\napi_key_env = "{OWN_KEY}"\n',
         refusals=("no_model", "quota", "too_many"),
-        in_call=("drops", "fails_in_reply", "slow_start"),
+        in_call=("drops", "fails_in_reply", "slow"),
         variable="DEEPGRAM_API_KEY",
     ),
     Vendor(
         "elevenlabs",
         'kind = "elevenlabs"\nagent_id = "agent_1"\n',
         refusals=("private", "misconfigured"),
-        in_call=("drop", "slow", "quota"),
+        in_call=("drops", "slow", "quota"),
         query="?agent_id=agent_1",
         history=False,
     ),
@@ -79,7 +87,7 @@ VENDORS = (
         "ultravox",
         f'kind = "ultravox"\napi_key_env = "{OWN_KEY}"\n',
         refusals=("quota", "too_many", "expired"),
-        in_call=("drops", "slow_start", "clears"),
+        in_call=("drops", "slow", "clears"),
         variable="ULTRAVOX_API_KEY",
     ),
 )
@@ -89,7 +97,7 @@ EACH = pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.serv
 @pytest.fixture(autouse=True)
 def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     for vendor in VENDORS:
-        for name in filter(None, (vendor.variable, vendor.server_key, OWN_KEY)):
+        for name in filter(None, (vendor.variable, SERVERS_KEY, OWN_KEY)):
             monkeypatch.setenv(name, KEY)
 
 
@@ -181,9 +189,7 @@ async def heard(spec: ConnectionSpec, folder: Path) -> object:
 async def test_a_refusal_is_named_as_by_its_own_kind(vendor: Vendor) -> None:
     for behaviour in (*vendor.refusals, *(("another key",) if vendor.variable else ())):
         wrong = behaviour == "another key"
-        async with server(
-            vendor.server, "answers" if wrong else behaviour, **{vendor.server_key: "x" if wrong else KEY}
-        ) as running:
+        async with server(vendor.server, "answers" if wrong else behaviour, VENDOR_KEY="x" if wrong else KEY) as running:
             own, table = await asyncio.gather(*(refused(spec) for spec in specs(vendor, running.url)))
         assert own.kind == table.kind, behaviour
         assert KEY not in f"{own} {table}"
@@ -195,12 +201,6 @@ def words(failure: str) -> str:
     found = re.search(r"(?:says|code \d{4}|HTTP \d{3}): (.{20,30})", failure)
     # Up to the end of its sentence: one may go on in brackets where the other has a full stop.
     return re.split(r"[.()]", found[1])[0].strip() if found else failure.partition(": ")[2][:40]
-
-
-async def refused(spec: ConnectionSpec) -> ConnectionFailed:
-    with pytest.raises(ConnectionFailed) as caught:
-        await make(spec).open(())
-    return caught.value
 
 
 @EACH

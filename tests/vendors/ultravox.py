@@ -7,17 +7,18 @@ from its page "Data Messages" and `pipecat.services.ultravox.llm` of pipecat 1.1
 
 import asyncio
 import json
-import os
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from tests.vendors.answering import Answer, Asked, main
+from tests.vendors.answering import Answer, Asked, is_wrong, main
 
 RATE_HZ = 24_000
 TTFT_S = 0.06
+STORED = 'kind = "ultravox"\nagent_id = "a1"\n'
+"""A profile of an agent that it stores."""
 REFUSALS = {
     "quota": (402, "Your account has no free minutes left. Please add a payment method."),
     "too_many": (429, "You have reached the limit of 5 concurrent calls."),
@@ -94,8 +95,7 @@ START: TypeAdapter[StartCall] = TypeAdapter(StartCall)
 
 def places(asked: Asked) -> tuple[int, dict[str, Any]]:
     """Answer a request for a call."""
-    key = os.environ.get("VENDOR_KEY")
-    if key is not None and asked.headers.get("x-api-key") != key:
+    if is_wrong(asked.headers, "x-api-key"):
         return 401, {"detail": "Authentication credentials were not provided."}
     if asked.behaviour in REFUSALS:
         status, why = REFUSALS[asked.behaviour]
@@ -122,7 +122,7 @@ async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> N
     async def words(role: str, final: bool, **text: str) -> None:
         await says("transcript", role=role, medium="voice", final=final, ordinal=1 if role == "agent" else 0, **text)
 
-    if behaviour == "slow_start":
+    if behaviour == "slow":
         await asyncio.sleep(1.2)
     await says("call_started", callId="c")
     await says("state", state="idle")
@@ -140,15 +140,12 @@ async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> N
         await asyncio.sleep(TTFT_S)
         await words("agent", final=False, delta="That must ")
         await words("user", final=True, text="My brother moved out.")
-        count = 0
+        speaking = False
         async for piece in answer.pieces():
             await socket.send(piece)
-            count += 1
-            if count == 1:
+            if not speaking:
                 await says("state", state="speaking")
-            if behaviour == "drops" and count == 5:
-                socket.transport.abort()
-                return
+            speaking = True
         await words("agent", final=False, delta="feel ")
         await words("agent", final=True, text="That must feel empty.")
         if behaviour == "clears":
@@ -165,4 +162,4 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
 
 
 if __name__ == "__main__":
-    main(session, RATE_HZ, (*REFUSALS, "expired", "clears", "slow_start", "drops", "calls_a_tool"), gate, "/api/calls", places)
+    main(session, RATE_HZ, (*REFUSALS, "expired", "clears", "slow", "drops", "calls_a_tool"), gate, "/api/calls", places)

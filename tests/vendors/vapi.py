@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import json
-import os
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +13,7 @@ from vapi.core.serialization import get_field_to_alias_mapping
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from tests.vendors.answering import Answer, Asked, main
+from tests.vendors.answering import Answer, Asked, is_wrong, main
 
 RATE_HZ = 16_000
 NOW = datetime(2026, 11, 28, tzinfo=UTC)
@@ -59,8 +58,7 @@ def fault_in(body: dict[str, Any]) -> str:
 
 def places(asked: Asked) -> tuple[int, dict[str, Any]]:
     """Answer a request for a call."""
-    key = os.environ.get("VENDOR_KEY")
-    if key is not None and asked.headers.get("authorization") != f"Bearer {key}":
+    if is_wrong(asked.headers, "authorization", "Bearer {}"):
         return 401, {"message": HOT_TIP, "error": "Unauthorized", "statusCode": 401}
     behaviour = asked.body.get("assistantId", "")
     if (why := REFUSALS.get(behaviour) or fault_in(asked.body)) or asked.path != "/call":
@@ -81,7 +79,7 @@ async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> N
     async def says(message: BaseModel) -> None:
         await socket.send(message.json())
 
-    if behaviour == "slow_start":
+    if behaviour == "slow":
         await asyncio.sleep(1.2)
     if behaviour in ENDS:
         await says(of_vapi.ServerMessageStatusUpdate(type="status-update", status="ended", ended_reason=ENDS[behaviour]))
@@ -103,13 +101,8 @@ async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> N
             await asyncio.sleep(TTFT_S)
             await says(of_vapi.ClientMessageModelOutput(type="model-output", output={"token": "That"}))
             await says(of_vapi.ClientMessageModelOutput(type="model-output", output={"token": " must"}))
-            count = 0
             async for piece in answer.pieces():
                 await socket.send(piece)
-                count += 1
-                if behaviour == "drops" and count == 5:
-                    socket.transport.abort()
-                    return
             await says(_words("assistant", "That must feel empty."))
             await says(speech(type="speech-update", role="assistant", status="stopped"))
 
@@ -128,4 +121,4 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
 
 
 if __name__ == "__main__":
-    main(session, RATE_HZ, (*ENDS, "slow_start", "drops"), gate, "/call", places)
+    main(session, RATE_HZ, (*ENDS, "slow", "drops"), gate, "/call", places)
