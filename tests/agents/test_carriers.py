@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark
 from harness.agents.connections import make
@@ -26,7 +24,6 @@ from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, ProfileError
 from harness.audio.pcm import encode
 from tests.agents.conftest import logged
-from tests.agents.printed import moves_no_cursor
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
 Call = Callable[..., Awaitable[list[Event]]]
@@ -217,33 +214,3 @@ def test_plivo_states_and_takes_l16_at_16_khz(profile_of: ProfileOf) -> None:
     assert chunk == AudioChunk(5, b"\x01\x00\x02\x00", 16_000)
     with pytest.raises(ProfileError, match="input_rate_hz = 16000 needs encoding"):
         profile_of('kind = "plivo"\nurl = "ws://h/ws"\ninput_rate_hz = 16000\n')
-
-
-WORDS = st.sampled_from(
-    ["event", "event", "media", "mark", "clear", "payload", "name", "streamSid", "action", "notify", "playAudio", "checkpoint",
-     "clearAudio", "sendDTMF", "contentType", "sampleRate", "audio/x-l16", "UAAAQA==", "UAA", "é"]
-)  # fmt: skip
-JSON = st.recursive(
-    st.none() | st.integers() | st.floats() | WORDS,
-    lambda more: st.lists(more, max_size=3) | st.dictionaries(WORDS, more, max_size=5),
-    max_leaves=15,
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.sampled_from(list(WIRES)), st.lists(st.binary(max_size=50) | JSON, max_size=6))
-def test_anything_becomes_events_or_a_named_failure(kind: str, messages: list[object]) -> None:
-    wire = WIRES[kind]()
-    wire.hello(())
-    why = ""
-    frame = bytes(wire.capabilities.input_rate_hz // 50 * 2)
-    try:
-        for count, message in enumerate(messages):
-            received = wire.receive(message if isinstance(message, bytes) else json.dumps(message), count)
-            for event in received.events:
-                assert not isinstance(event, AudioChunk) or len(event.pcm) % 2 == 0
-            wire.audio(frame, count)
-        wire.goodbye()
-    except Garbage as error:
-        why = str(error)
-    assert moves_no_cursor(why)

@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 
 from harness.agents.connection import AudioChunk, Closed, ConnectionFailed, Event
 from harness.agents.connections import make
-from harness.agents.connections.openai_live import LiveWire
 from harness.agents.connections.openai_realtime import RealtimeWire
 from harness.agents.connections.twilio import TwilioWire
-from harness.agents.connections.wire import Garbage, PlayoutClock
+from harness.agents.connections.wire import PlayoutClock
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
 from harness.agents.profile import AgentProfile, load_profile
 from harness.audio.pcm import resample
 from harness.timeline import NS_PER_MS
-from tests.agents.printed import moves_no_cursor
 from tests.vendors.openai_realtime import TYPES
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
@@ -110,39 +108,3 @@ def test_the_playout_clock_agrees_with_playing_sample_by_sample(pieces: list[tup
         assert clock.until_ns == end_ns
     clock.clear(now_ns)
     assert clock.until_ns <= max(now_ns, 0)
-
-
-WORDS = st.sampled_from(
-    ["event", "event", "media", "mark", "clear", "payload", "name", "streamSid", "type", "delta", "item", "error", "transcript",
-     "response.output_audio.delta", "session.created", "session.updated", "input_audio_buffer.speech_started",
-     "conversation.item.input_audio_transcription.completed", "session.started", "session.output_audio.delta",
-     "session.output_transcript.delta", "session.delegation.created", "delegation", "response.event", "response.done", "output",
-     "session.closed", "UAAAQA==", "UAA", "é"]
-)  # fmt: skip
-JSON = st.recursive(
-    st.none() | st.integers() | st.floats() | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=5),
-    max_leaves=15,
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.sampled_from([TwilioWire, lambda: RealtimeWire({}), lambda: LiveWire({})]),
-    st.lists(st.binary(max_size=50) | JSON, max_size=6),
-)
-def test_anything_becomes_events_or_a_named_failure(make_wire: Callable[[], TwilioWire], messages: list[object]) -> None:
-    wire = make_wire()
-    stream = [json.loads(hello).get("streamSid") for hello in wire.hello(())][-1:]
-    why = ""
-    try:
-        for count, message in enumerate(messages):
-            if isinstance(message, dict) and stream:
-                message["streamSid"] = stream[0]
-            received = wire.receive(message if isinstance(message, bytes) else json.dumps(message), count)
-            for event in received.events:
-                assert not isinstance(event, AudioChunk) or len(event.pcm) % 2 == 0
-            wire.audio(bytes(320), count)
-    except (Garbage, ConnectionFailed) as error:
-        why = str(error)
-    assert moves_no_cursor(why)

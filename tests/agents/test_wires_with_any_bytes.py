@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pipecat.frames.protobufs.frames_pb2 as protobuf
 from hypothesis import example, given, settings
@@ -18,6 +18,8 @@ from harness.agents.connections.described_table import WireTable
 from harness.agents.connections.described_wire import DescribedWire
 from harness.agents.connections.elevenlabs import ElevenLabsWire
 from harness.agents.connections.gemini_live import GeminiLiveWire
+from harness.agents.connections.openai_live import LiveWire
+from harness.agents.connections.openai_realtime import RealtimeWire
 from harness.agents.connections.pipecat_eval import PipecatEvalWire
 from harness.agents.connections.pipecat_ws import PipecatWire
 from harness.agents.connections.raw_pcm import RawPcmWire
@@ -26,6 +28,7 @@ from harness.agents.connections.vapi import VapiWire
 from harness.agents.connections.wire import Garbage, Wire
 from harness.agents.message import Message
 from tests.agents.printed import moves_no_cursor
+from tests.agents.test_carriers import WIRES as CARRIERS
 
 TEXT = st.text(st.characters(exclude_categories=()))
 """With halves of surrogate pairs, which JSON can spell and UTF-8 cannot."""
@@ -85,13 +88,17 @@ def _is_utf8(text: str) -> bool:
 ANYTHING = st.binary(max_size=200) | frames() | NEARLY_JSON
 
 
-def fed(wire: Wire, messages: Sequence[str | bytes]) -> list[Event]:
-    """What a wire makes of messages until it gives up."""
+def fed(wire: Wire, messages: Sequence[str | bytes], frame: bytes = b"") -> list[Event]:
+    """What a wire makes of messages until it gives up, with a frame of the caller's after each."""
     events: list[Event] = []
     why = ""
     try:
         for count, message in enumerate(messages):
             events += wire.receive(message, count).events
+            if frame:
+                wire.audio(frame, count)
+        if frame:
+            wire.goodbye()
     except (Garbage, ConnectionFailed) as error:
         why = str(error)
     assert moves_no_cursor(why)
@@ -182,6 +189,36 @@ def test_vendors_wires_take_anything(messages: list[str | bytes]) -> None:
     ):
         wire.hello(())
         can_be_kept(fed(wire, messages))
+
+
+WORDS = st.sampled_from(
+    ["event", "event", "media", "mark", "clear", "payload", "name", "streamSid", "action", "notify", "playAudio", "checkpoint",
+     "clearAudio", "sendDTMF", "contentType", "sampleRate", "audio/x-l16", "UAAAQA==", "UAA", "é", "type", "delta", "item",
+     "error", "transcript", "response.output_audio.delta", "session.created", "session.updated",
+     "input_audio_buffer.speech_started", "conversation.item.input_audio_transcription.completed", "session.started",
+     "session.output_audio.delta", "session.output_transcript.delta", "session.delegation.created", "delegation",
+     "response.event", "response.done", "output", "session.closed"]
+)  # fmt: skip
+OF_CARRIERS = st.recursive(
+    st.none() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=5),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from([*CARRIERS.values(), lambda: RealtimeWire({}), lambda: LiveWire({})]),
+    st.lists(st.binary(max_size=50) | OF_CARRIERS, max_size=6),
+)
+def test_telephones_and_realtime_take_anything(make_wire: Callable[[], Wire], messages: list[object]) -> None:
+    wire = make_wire()
+    stream = [json.loads(hello).get("streamSid") for hello in wire.hello(()) if isinstance(hello, str)][-1:]
+    for message in messages:
+        if isinstance(message, dict) and stream:
+            message["streamSid"] = stream[0]
+    frame = bytes(wire.capabilities.input_rate_hz // 50 * 2)
+    can_be_kept(fed(wire, [message if isinstance(message, bytes) else json.dumps(message) for message in messages], frame))
 
 
 TABLE = WireTable.model_validate(

@@ -52,10 +52,12 @@ def _buzz(text: str) -> bytes:
 
 @pytest.fixture
 def server() -> Iterator[type[SpeechServer]]:
-    mine = type("Mine", (SpeechServer,), {"requests": []})
-    with serving(mine) as url:
-        mine.url = f"{url}/v1"
-        yield mine
+    class Mine(SpeechServer):
+        requests: ClassVar[list[dict[str, Any]]] = []
+
+    with serving(Mine) as url:
+        Mine.url = f"{url}/v1"
+        yield Mine
 
 
 def anna(server: type[SpeechServer], **changed: Any) -> ServiceVoice:
