@@ -4,9 +4,13 @@ import base64
 import json
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness.agents.connection import AudioChunk, Cleared, Closed, ConnectionFailed, Event, Mark
 from harness.agents.connections import make
@@ -18,11 +22,11 @@ from harness.agents.connections.spec import ConnectionSpec
 from harness.agents.connections.telnyx import TelnyxWire
 from harness.agents.connections.twilio import TwilioWire
 from harness.agents.connections.vonage import VonageWire
-from harness.agents.connections.wire import Garbage
+from harness.agents.connections.wire import Garbage, PlayoutClock
 from harness.agents.message import Message
 from harness.agents.process import AgentProcess
-from harness.agents.profile import AgentProfile, ProfileError
-from harness.audio.pcm import encode
+from harness.agents.profile import AgentProfile, ProfileError, load_profile
+from harness.audio.pcm import encode, resample
 from tests.agents.conftest import logged
 
 StartPeer = Callable[[AgentProfile | str], Awaitable[AgentProcess]]
@@ -35,9 +39,9 @@ WIRES: dict[str, Callable[[], CarrierWire]] = {
 }  # fmt: skip
 RETURNS_MARKS = {"twilio", "telnyx"}
 """Carriers that send a waiting mark back when the sound before it is cleared; the others drop it."""
-_OTHERS = [(kind, "") for kind in WIRES if kind not in ("plivo", "genesys")]
+_OTHERS = [(kind, "") for kind in WIRES if kind not in ("plivo", "twilio", "genesys")]
 _VARIED = [("telnyx", 'encoding = "PCMA"\n'), ("vonage", "input_rate_hz = 8000\n")]
-VARIANTS = [("plivo", ""), *(pytest.param(*each, marks=pytest.mark.long) for each in (*_OTHERS, *_VARIED))]
+VARIANTS = [("plivo", ""), ("twilio", ""), *(pytest.param(*each, marks=pytest.mark.long) for each in (*_OTHERS, *_VARIED))]
 CALLER_HZ, LEVEL = 300, 6_000
 
 
@@ -99,6 +103,21 @@ async def test_a_bot_on_pipecats_serializer_is_called(
     assert events[-1] == Closed(events[-1].arrival_ns)
     if kind == "plivo":
         assert [mark.detail["keys"] for mark in marks if mark.name == "plivo.sendDTMF"] == ["42#"]
+
+
+async def test_a_stock_bot_answers_the_telephone(peers: Path, start: StartPeer, call: Call, word: Path) -> None:
+    profile = load_profile(peers / "stock-twilio-bot.toml")
+    assert not profile.accepts_a_history
+    agent = await start(profile)
+    line = make(profile.connection(agent.url))
+    assert line.capabilities.input_rate_hz == 8_000
+    await line.open(())
+    said, rate_hz = soundfile.read(word, dtype="int16")
+    sentence = resample(np.concatenate([np.tile(said[1_500:8_200], 4), np.zeros(32_000, np.int16)]), rate_hz, 8_000)
+    events = await call(line, sentence.astype("<i2").tobytes(), frame_bytes=320)
+    assert {event.rate_hz for event in events if isinstance(event, AudioChunk)} == {8_000}
+    assert tone_of(events)[2] > 300
+    assert events[-1] == Closed(events[-1].arrival_ns)
 
 
 @pytest.mark.parametrize("kind", WIRES)
@@ -185,6 +204,19 @@ def test_a_mark_comes_back_when_the_sound_before_it_is_played_and_in_its_order(k
     assert due(20 * second_ns) == []
 
 
+def test_twilio_numbers_its_messages_and_sends_20_ms_in_each() -> None:
+    wire = TwilioWire()
+    connected, start = (json.loads(message) for message in wire.hello(()))
+    assert connected == {"event": "connected", "protocol": "Call", "version": "1.0.0"}
+    assert start["start"]["mediaFormat"] == {"encoding": "audio/x-mulaw", "sampleRate": 8_000, "channels": 1}
+    asked = {"event": "mark", "streamSid": start["streamSid"], "mark": {"name": "before"}}
+    later = (*wire.receive(json.dumps(asked), 0).replies, *wire.audio(bytes(320), 1), *wire.goodbye())
+    mark, sound, stop = (json.loads(message) for message in later)
+    assert [message["sequenceNumber"] for message in (start, mark, sound, stop)] == ["1", "2", "3", "4"]
+    assert (stop["event"], sound["media"]["track"]) == ("stop", "inbound")
+    assert base64.b64decode(sound["media"]["payload"], validate=True) == b"\xff" * 160
+
+
 def test_exotel_sends_whole_messages_of_100_ms() -> None:
     wire = ExotelWire()
     wire.hello(())
@@ -214,3 +246,17 @@ def test_plivo_states_and_takes_l16_at_16_khz(profile_of: ProfileOf) -> None:
     assert chunk == AudioChunk(5, b"\x01\x00\x02\x00", 16_000)
     with pytest.raises(ProfileError, match="input_rate_hz = 16000 needs encoding"):
         profile_of('kind = "plivo"\nurl = "ws://h/ws"\ninput_rate_hz = 16000\n')
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 50_000)), min_size=1, max_size=20))
+def test_the_playout_clock_agrees_with_playing_sample_by_sample(pieces: list[tuple[int, int]]) -> None:
+    clock, now_ns, end_ns = PlayoutClock(), 0, 0
+    for gap_ns, samples in pieces:
+        now_ns += gap_ns
+        start_ns = max(now_ns, end_ns)
+        end_ns = start_ns + round(samples * 1e9 / 8_000)
+        clock.add(now_ns, samples, 8_000)
+        assert clock.until_ns == end_ns
+    clock.clear(now_ns)
+    assert clock.until_ns <= max(now_ns, 0)

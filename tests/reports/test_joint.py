@@ -1,6 +1,5 @@
 """The page of a run on disk, opened from disk in a real browser."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from harness.figures.circumstances import Circumstances
 from harness.figures.summary import RunSummary
 from harness.reports.write import write_joint_report
 from harness.store.run_store import RunStore
+from tests.reports.test_page import until
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 Open = Callable[..., Any]
@@ -23,14 +23,6 @@ Open = Callable[..., Any]
 def page(played: Played, open_page: Open, tmp_path: Path) -> Any:
     store, summary = played()
     return open_page(write_joint_report([(store, summary)], tmp_path / "run").page.as_uri())
-
-
-def until(true: Callable[[], bool]) -> None:
-    """The page forbids evaluating strings, so waiting is done from out here."""
-    end = time.monotonic() + 10
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_the_joint_chart_shows_agents_lines_and_references(page: Any) -> None:

@@ -88,7 +88,7 @@ async def server(name: str, behaviour: str = "answers", **environment: str) -> A
     )  # fmt: skip
     try:
         assert process.stdout is not None
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):  # a busy machine takes long to import a vendor's types
             said = await process.stdout.readline()
         yield Server(str(json.loads(said)["url"]), process)
     finally:

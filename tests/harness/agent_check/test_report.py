@@ -4,35 +4,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from benchmarks.made_recordings import CALLER_HZ, Said, make_recording, noise, pcm, voice
+from benchmarks.made_recordings import Said, make_recording, noise, voice
 from harness.agent_check.call import Trial
 from harness.agent_check.report import Check, report_of
 from harness.agents.connection import FELL_BACK, IGNORED, ODD_SOUND, Mark
 from harness.agents.profile import AgentProfile, load_profile, parse_profile
-from harness.calibrate.voice import synthetic_voice
 from harness.caller import SessionOutcome
-from harness.recording.record import Recording, SpokenTurn
+from harness.recording.record import Recording
 from harness.timing import measure_turns
 from harness.timing.figures import TurnTiming
 from tests.harness.conftest import peer
+from tests.harness.timing.test_barge_in import interrupted
 
 
 @pytest.fixture
 def profile() -> AgentProfile:
     return load_profile(str(peer("raw-pcm-echo")))
-
-
-def interrupted(recording: Recording, at_s: float) -> Recording:
-    caller = recording.caller
-    start = caller.speech_end_sample + round(at_s * CALLER_HZ)
-    speech = pcm(synthetic_voice(0.4, CALLER_HZ, np.random.default_rng(8)) * 0.08)
-    dry = caller.dry.copy()
-    dry[start : start + len(speech)] = speech
-    turns = (*caller.turns, SpokenTurn(start, start + len(speech), (), "barge_in"))
-    return replace(recording, caller=replace(caller, dry=dry, played=dry, turns=turns))
 
 
 def check(profile: AgentProfile, recording: Recording, name: str) -> Check:

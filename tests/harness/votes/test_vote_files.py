@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from harness.store.judgment import Judgment
 from harness.store.run_store import RunStore
 from harness.votes.vote_file import KeyPair, VoteFileKey
 from tests.harness.judging.conftest import call, told
+from tests.harness.votes.test_add_votes import human_rows
 
 FILE = "k7q2m9"
 CONSENT = "0a1b2c3d"
@@ -61,13 +61,6 @@ def write(path: Path, sent: object) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(sent if isinstance(sent, str) else json.dumps(sent))
     return path
-
-
-def human_rows(run: Path) -> list[Judgment]:
-    store = RunStore.open(run)
-    rows = [row for row in store.judgments() if row.source == "human"]
-    store.close()
-    return rows
 
 
 def test_ten_people_s_files_are_read_by_the_key_whichever_reply_was_shown_first(
