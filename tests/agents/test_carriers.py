@@ -39,9 +39,9 @@ WIRES: dict[str, Callable[[], CarrierWire]] = {
 }  # fmt: skip
 RETURNS_MARKS = {"twilio", "telnyx"}
 """Carriers that send a waiting mark back when the sound before it is cleared; the others drop it."""
-_OTHERS = [(kind, "") for kind in WIRES if kind not in ("plivo", "twilio", "genesys")]
+_OTHERS = [(kind, "") for kind in WIRES if kind not in ("plivo", "genesys")]
 _VARIED = [("telnyx", 'encoding = "PCMA"\n'), ("vonage", "input_rate_hz = 8000\n")]
-VARIANTS = [("plivo", ""), ("twilio", ""), *(pytest.param(*each, marks=pytest.mark.long) for each in (*_OTHERS, *_VARIED))]
+VARIANTS = [("plivo", ""), *(pytest.param(*each, marks=pytest.mark.long) for each in (*_OTHERS, *_VARIED))]
 CALLER_HZ, LEVEL = 300, 6_000
 
 

@@ -2,7 +2,7 @@
 
 Behaviours, beside `answers`: `key`, `quota`, `region`, `model`, `modality` (goodbyes in the vendor's words), `drops` (in the
 reply), `slow` (the setup takes 0.4 s), `writes` (text in place of sound), `activity` (voiceActivity is sent), `tools` (a
-function is called before the answer), `never` (it finds no end of a turn), `route` (HTTP 404).
+function is called before the answer), `route` (HTTP 404).
 """
 
 import asyncio
@@ -72,7 +72,7 @@ async def session(socket: ServerConnection, answer: Answer, behaviour: str) -> N
         assert given.audio is not None
         assert given.audio.mime_type == "audio/pcm;rate=16000"
         assert given.audio.data is not None
-        if answer.hears(given.audio.data) and behaviour != "never":
+        if answer.hears(given.audio.data):
             await reply(socket, answer, behaviour)
 
 
@@ -124,5 +124,5 @@ def gate(socket: ServerConnection, request: Request, behaviour: str) -> Response
 
 
 if __name__ == "__main__":
-    behaviours = (*GOODBYES, "drops", "slow", "writes", "activity", "tools", "never", "route")
+    behaviours = (*GOODBYES, "drops", "slow", "writes", "activity", "tools", "route")
     main(session, RATE_HZ, behaviours, gate, ABOUT.url.removeprefix("wss://generativelanguage.googleapis.com"))

@@ -27,7 +27,7 @@ REFUSALS: dict[str, tuple[HTTPStatus, str, str]] = {
     "quota": (HTTPStatus.TOO_MANY_REQUESTS, "insufficient_quota", QUOTA),
     "region": (HTTPStatus.FORBIDDEN, "unsupported_country_region_territory", REGION),
 }
-BEHAVIOURS = (*REFUSALS, "no-model", "quota-in-call", "drops", "slow", "waits", "calls", "no-end", "unknown-setting")
+BEHAVIOURS = (*REFUSALS, "no-model", "quota-in-call", "drops", "slow", "waits", "calls", "unknown-setting")
 
 
 class Session:
@@ -80,8 +80,7 @@ class Session:
             case "input_audio_buffer.append":
                 if self.answer.hears(base64.b64decode(event["audio"], validate=True)) and self.detects:
                     await self.detect()
-                    if self.behaviour != "no-end":
-                        await self.respond()
+                    await self.respond()
             case "input_audio_buffer.commit":
                 await self.tell("input_audio_buffer.committed", item_id="item_user", previous_item_id=None)
                 self.heard = True
@@ -91,8 +90,6 @@ class Session:
 
     async def detect(self) -> None:
         await self.tell("input_audio_buffer.speech_started", audio_start_ms=0, item_id="item_user")
-        if self.behaviour == "no-end":
-            return
         await self.tell("input_audio_buffer.speech_stopped", audio_end_ms=1, item_id="item_user")
         await self.tell(
             "conversation.item.input_audio_transcription.completed", item_id="item_user", content_index=0,

@@ -1,16 +1,19 @@
 """Calls over `openai-realtime` to a server that is made of OpenAI's own types."""
 
+import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.agents.connection import ENDS_TURNS
+from harness.agents.connection import ENDS_TURNS, ConnectionFailed
 from harness.agents.connections.openai_realtime import RealtimeWire
 from harness.agents.reported_errors import error_said
 from harness.replies.agent_words import said, understood
+from harness.timeline import NS_PER_MS
 from harness.timing import measure
-from tests.vendors.calls import one_call
+from tests.vendors.calls import PAST, one_call
 from tests.vendors.openai_realtime import THINKS_S, TYPES, WORDS
 
 NAME = "openai_realtime"
@@ -43,6 +46,38 @@ def test_a_response_that_is_being_made_is_cancelled_before_the_next_is_asked_for
     wire.receive(TYPES.write("response.created", event_id="e", response={"status": "in_progress"}), 1)
     assert [json.loads(message)["type"] for message in wire.end_turn()] == ["response.cancel", *commit]
     assert not RealtimeWire({}).end_turn()
+
+
+def test_a_realtime_server_is_given_the_history_and_told_what_was_heard() -> None:
+    wire = RealtimeWire({"type": "realtime"})
+    wire.hello(PAST)
+
+    def replies(kind: str, at_ms: int, **more: Any) -> list[dict[str, Any]]:
+        received = wire.receive(json.dumps({"type": kind, "event_id": "e", **more}), at_ms * NS_PER_MS)
+        return [TYPES.read(str(reply)) for reply in received.replies]
+
+    assert [one["type"] for one in replies("session.created", 0)] == ["session.update"]
+    past = [one["item"] for one in replies("session.updated", 0)]
+    assert [part for item in past for part in item["content"]] == [
+        {"type": "input_text", "text": PAST[0].text},
+        {"type": "output_text", "text": PAST[1].text},
+    ]
+    for item in past:
+        assert not wire.ready
+        assert replies("conversation.item.added", 0, item=item) == []
+    assert wire.ready
+    second = base64.b64encode(bytes(48_000)).decode()
+    replies("response.output_audio.delta", 100, item_id="item_1", content_index=0, delta=second)
+    (cut,) = replies("input_audio_buffer.speech_started", 500, audio_start_ms=0, item_id="item_2")
+    assert (cut["type"], cut["item_id"], cut["audio_end_ms"]) == ("conversation.item.truncate", "item_1", 400)
+    assert replies("input_audio_buffer.speech_started", 600, audio_start_ms=0, item_id="item_3") == []
+
+
+def test_a_server_that_objects_before_the_call_is_quoted() -> None:
+    wire = RealtimeWire({})
+    wire.hello(())
+    with pytest.raises(ConnectionFailed, match="no such voice"):
+        wire.receive('{"type": "error", "error": {"message": "no such voice"}}', 1)
 
 
 def test_a_goodbye_alone_names_the_beta() -> None:
