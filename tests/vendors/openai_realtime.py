@@ -117,7 +117,7 @@ class Session:
         async for piece in self.answer.pieces():
             await self.tell("response.output_audio.delta", **place, delta=base64.b64encode(piece).decode())
             sent += 1
-            if self.behaviour == "drops" and sent == 8:
+            if self.behaviour == "drops" and sent == 4:
                 await self.socket.close(1011, "the server is overloaded")
                 return
         await self.tell("response.output_audio_transcript.done", **place, transcript=words)

@@ -7,19 +7,10 @@ import pytest
 from harness.agents.connection import Closed, ConnectionFailed, Transcript
 from harness.agents.connections import make
 from harness.agents.profile import ProfileError, parse_profile
-from harness.agents.reply_signs import sign_of
 from harness.agents.reported_errors import error_said
-from tests.vendors.calls import PAST, PROFILES, TOOL, one_call, server, spec_of
+from tests.vendors.calls import PAST, PROFILES, one_call, server, spec_of
 
 NAME = "deepgram_agent"
-
-
-async def test_a_function_of_the_client_gets_its_fixed_answer(tmp_path: Path) -> None:
-    recording = await one_call(NAME, tmp_path, "calls_a_function", TOOL)
-    warned = [mark.detail["message"] for mark in recording.marks if mark.name == "deepgram.warning"]
-    assert warned == ["answered: 8 hours"]
-    signs = [sign for mark in recording.marks if (sign := sign_of(mark)) is not None]
-    assert signs == ["begun", "tool_called", "tool_done", "done"]
 
 
 async def test_the_history_goes_with_the_settings() -> None:

@@ -9,7 +9,7 @@ from harness.agents.connection import AudioChunk, Cleared, ConnectionFailed
 from harness.agents.connections import make
 from harness.agents.connections.elevenlabs import ElevenLabsWire
 from harness.timing import measure
-from tests.vendors.calls import PAST, PROFILES, SECRET, TOOL, assert_nowhere, one_call, played, server, spec_of
+from tests.vendors.calls import PAST, PROFILES, SECRET, assert_nowhere, one_call, played, server, spec_of
 from tests.vendors.elevenlabs import HEARD, SAID, SIGNATURE, audio, said
 
 NAME = "elevenlabs"
@@ -42,13 +42,6 @@ async def test_its_first_message_is_a_greeting(tmp_path: Path) -> None:
     recording = await one_call(NAME, tmp_path, "greets")
     assert [t.text for t in recording.transcripts if t.role == "assistant"] == ["Hello there.", SAID]
     assert measure(recording).ttft_ms is not None
-
-
-async def test_a_client_s_tool_answers(tmp_path: Path) -> None:
-    recording = await one_call(NAME, tmp_path, "tools", TOOL)
-    tools = [mark.name for mark in recording.marks if "tool" in mark.name]
-    assert tools == ["elevenlabs.tool_call", "elevenlabs.tool_response"]
-    assert measure(recording).ttfa_ms is not None
 
 
 @pytest.mark.parametrize("law", ["pcm", "ulaw"])

@@ -9,7 +9,7 @@ from harness.agents.connections import make
 from harness.agents.profile import ProfileError
 from harness.recording.why_silent import why_silent
 from harness.timing import measure
-from tests.vendors.calls import PAST, PROFILES, TOOL, one_call, server, spec_of
+from tests.vendors.calls import PAST, PROFILES, one_call, server, spec_of
 
 NAME = "gemini_live"
 
@@ -22,12 +22,6 @@ async def test_times_are_those_that_it_sends(tmp_path: Path) -> None:
     assert timing.waterfall is not None
     names = [mark.name for mark in recording.marks]
     assert names.index("gemini.activity_end") < names.index("gemini.audio") < names.index("gemini.turn_complete")
-
-
-async def test_a_tool_of_the_profile_answers(tmp_path: Path) -> None:
-    recording = await one_call(NAME, tmp_path, "tools", TOOL)
-    assert [mark.name for mark in recording.marks if "tool" in mark.name] == ["gemini.tool_call", "gemini.tool_response"]
-    assert measure(recording).ttfa_ms is not None
 
 
 async def test_a_history_is_given_before_any_sound() -> None:

@@ -8,19 +8,10 @@ from harness.agents.connection import Cleared
 from harness.agents.connections import make
 from harness.agents.connections.ultravox import UltravoxWire
 from harness.agents.profile import ProfileError, parse_profile
-from harness.agents.reply_signs import sign_of
-from tests.vendors.calls import PAST, PROFILES, TOOL, one_call, server, spec_of
+from tests.vendors.calls import PAST, PROFILES, one_call, server, spec_of
 from tests.vendors.ultravox import STORED
 
 NAME = "ultravox"
-
-
-async def test_a_tool_of_the_client_gets_its_fixed_answer(tmp_path: Path) -> None:
-    recording = await one_call(NAME, tmp_path, "calls_a_tool", TOOL)
-    said = [mark.detail["message"] for mark in recording.marks if mark.name == "ultravox.debug"]
-    assert said == ["answered: 8 hours"]
-    signs = [sign for mark in recording.marks if (sign := sign_of(mark)) is not None]
-    assert signs == ["begun", "tool_called", "tool_done", "done"]
 
 
 async def test_its_buffer_is_cleared_when_it_says_so(tmp_path: Path) -> None:

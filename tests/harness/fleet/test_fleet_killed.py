@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,11 +68,8 @@ class Run:
         """What is kept is never touched again."""
         if not (self.folder / DATABASE).exists():
             return
-        store = RunStore.open(self.folder)
-        try:
+        with closing(RunStore.open(self.folder)) as store:
             here = {s.id: s.started_ns for s in store.sessions() if s.status == "finished"}
-        finally:
-            store.close()
         assert {name: here.get(name) for name in self.kept} == self.kept, "a session was lost or played again"
         self.kept = here
 

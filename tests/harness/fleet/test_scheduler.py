@@ -6,6 +6,7 @@ The cluster is a stand-in that loses tasks where it is told to; what travels, th
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,11 +119,8 @@ def run(fleet: Fleet, out: Path) -> tuple[Outcome, Gathering]:
 
 
 def sessions(out: Path) -> Any:
-    store = RunStore.open(out)
-    try:
+    with closing(RunStore.open(out)) as store:
         return {s.id: (s.started_ns, s.heard_text, (s.folder / "notes.txt").read_text()) for s in store.sessions()}
-    finally:
-        store.close()
 
 
 def test_every_session_arrives_with_what_later_steps_said_of_it(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -73,11 +74,8 @@ def the_line(done: Finished) -> str:
 
 
 def finished(folder: Path) -> set[str]:
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         return {store.session(name).key.context_id for name in store.finished_ids()}
-    finally:
-        store.close()
 
 
 @pytest.mark.long

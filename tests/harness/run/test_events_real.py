@@ -1,6 +1,7 @@
 """Sounds beside a reply, over real sockets: four agents whose way with them is known, and every row must say it."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,7 @@ def _says_it_in_words(harness_virtual: Callable[..., Finished], folder: Path) ->
 
 
 def _keeps_it(folder: Path, source: str) -> None:
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         settings = store.manifest.events
         assert settings is not None
         assert (settings.source, len(settings.events)) == (source, 2)
@@ -93,5 +93,3 @@ def _keeps_it(folder: Path, source: str) -> None:
             dealt = settings.dealt(ids, session.key.context_id, session.key.repeat, seed)
             (event,) = [t for t in store.recording(session).caller.turns if t.kind == "event"]
             assert event.event == dealt.sound
-    finally:
-        store.close()

@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,11 +107,8 @@ class Run:
             self.check_kept()
 
     def check_kept(self) -> None:
-        store = RunStore.open(self.folder)
-        try:
+        with closing(RunStore.open(self.folder)) as store:
             finished = {s.id: s.started_ns for s in store.sessions() if s.status == "finished"}
-        finally:
-            store.close()
         assert {name: finished.get(name) for name in self.kept} == self.kept, "a finished session was lost or played again"
         self.kept = finished
 
@@ -148,11 +146,8 @@ class Run:
 
 
 def _judgments(folder: Path) -> list[Judgment]:
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         return store.judgments()
-    finally:
-        store.close()
 
 
 @pytest.mark.models

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,11 @@ def judged(folder: Path, judge: Path, capsys: pytest.CaptureFixture[str], *reads
     capsys.readouterr()
     assert command(["rank", str(folder), "--json"]) == 0
     ranking = json.loads(capsys.readouterr().out)
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         sessions = [(s.id, s.key, s.status, s.failure_kind, s.written_text, s.understood_text) for s in store.sessions()]
         manifest = store.manifest
         plan = [manifest.context_ids, manifest.voices, manifest.agents, manifest.models, manifest.conditions, manifest.events]
         return ranking, sessions, plan, [row.model_dump() for row in store.judgments()], store.contexts()
-    finally:
-        store.close()
 
 
 @pytest.mark.models

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -108,22 +109,16 @@ def merged(folders: Sequence[Path], out: Path, **more: bool) -> Merged:
 
 def content(folder: Path) -> Any:
     """All that a run holds and that does not depend on where and when it was played."""
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         manifest = store.manifest.model_dump(exclude={"created", "machine", "machine_id", "fleet", "calibration", "pacing"})
         sessions = [replace(s, folder=Path(), machine="", started_ns=None) for s in store.sessions()]
         files = {p.relative_to(folder): p.read_bytes() for p in sorted((folder / "sessions").rglob("*")) if p.is_file()}
         return manifest, sessions, store.contexts_as_played(), files
-    finally:
-        store.close()
 
 
 def all_of_it(folder: Path) -> Any:
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         return content(folder), store.manifest, [replace(s, folder=Path()) for s in store.sessions()]
-    finally:
-        store.close()
 
 
 def test_four_shards_are_the_run_that_was_not_dealt(shards: list[Path], tmp_path: Path) -> None:
@@ -378,11 +373,8 @@ def seat(folder: Path, persons: int, after: int = 0) -> None:
 
 
 def names_of(folder: Path) -> set[str]:
-    store = RunStore.open(folder)
-    try:
+    with closing(RunStore.open(folder)) as store:
         return {sitting.person for s in store.sessions() if (sitting := store.sitting(s)) is not None}
-    finally:
-        store.close()
 
 
 def sit(shard: Path, repeat: int, person: str) -> None:

@@ -16,7 +16,6 @@ from tests.reports.listening.conftest import invite
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}
 VOTE = {"position": 0, "answer": {"choice": 1, "reason": "warmer"}}
-PROXIED = {"x-forwarded-proto": "https", "x-forwarded-for": "198.51.100.7"}
 
 
 def test_only_its_own_names_are_answered(serve: Serve) -> None:

@@ -4,6 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -96,11 +97,8 @@ def answer() -> Answer:
     """Adds replies of (person, context, the caller whose words are the reply) to a run."""
 
     def added(folder: Path, *replies: tuple[str, str, str], automatic: bool = False) -> tuple[Session, ...]:
-        store = RunStore.open(folder)
-        try:
+        with closing(RunStore.open(folder)) as store:
             given = [persons_reply(store, *each, automatic=automatic) for each in replies]
             return add_people(store, given, RunProgress(quiet=True))
-        finally:
-            store.close()
 
     return added
