@@ -8,6 +8,7 @@ It is removed from a stream in real time as it was sent, where its delay is one:
 is heard, and no filter explains that. From any other track it is removed as heard.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -84,24 +85,39 @@ def without_echo(track: HeardTrack, caller: CallerTrack) -> NDArray[np.float32]:
 def _echo(said: NDArray[np.float32], samples: NDArray[np.float32], rate_hz: int) -> NDArray[np.float32] | None:
     """The caller's echo in a track; None if there is none."""
     said = said[: len(samples)]
-    active = _active(said)
-    if active is None or not np.any(np.abs(samples[active]) > _AUDIBLE):
+    turns = _turns(said, rate_hz)
+    if not turns:
         return None
-    delay = _delay(said[active], samples[active], rate_hz)
+    hull = slice(turns[0].start, turns[-1].stop)
+    # A reply between two turns is a thousand times as loud as the echo of both.
+    beside = _only(samples, turns)
+    if not np.any(np.abs(beside) > _AUDIBLE):
+        return None
+    delay = _delay(said[hull], beside[hull], rate_hz)
     if delay is None:
         return None
     # The sample that is spoken at t is sent at t, and both tracks begin at t0.
     shift = max(0, delay - round(_BEFORE_S * rate_hz))
     delayed = np.concatenate([np.zeros(shift, np.float32), said])[: len(samples)]
     delayed = np.pad(delayed, (0, len(samples) - len(delayed)))
-    part = slice(active.start, min(len(samples), active.stop + shift))
-    response = _response(delayed[part], samples[part], round(RESPONSE_S * rate_hz))
+    beside = _only(samples, [slice(turn.start, turn.stop + shift) for turn in turns])
+    response = _response(delayed, beside, round(RESPONSE_S * rate_hz))
     return np.convolve(delayed, response)[: len(samples)].astype(np.float32)
 
 
-def _active(said: NDArray[np.float32]) -> slice | None:
+def _turns(said: NDArray[np.float32], rate_hz: int) -> list[slice]:
+    """The stretches in which the caller speaks, with pauses as long as an echo may be late."""
     loud = np.flatnonzero(np.abs(said) > 0.003)
-    return slice(int(loud[0]), int(loud[-1]) + 1) if len(loud) else None
+    parts = np.split(loud, np.flatnonzero(np.diff(loud) > LONGEST_DELAY_S * rate_hz) + 1)
+    return [slice(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
+
+
+def _only(samples: NDArray[np.float32], parts: Sequence[slice]) -> NDArray[np.float32]:
+    """The samples of these parts, and silence elsewhere."""
+    only = np.zeros_like(samples)
+    for part in parts:
+        only[part] = samples[part]
+    return only
 
 
 def _delay(said: NDArray[np.float32], samples: NDArray[np.float32], rate_hz: int) -> int | None:

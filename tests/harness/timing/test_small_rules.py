@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.made_recordings import make_recording
-from harness.recording.playout import HEARD_RATE_HZ, HeardTrack
+from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, resample
 from harness.timing.echo import without_echo
 from harness.timing.endpointing import Overlaps, decision_for_the_end, judge_overlap
 from harness.timing.figures import NO_REPLY_MS, Contention, EventTaken, TurnTiming
@@ -42,6 +42,17 @@ def test_a_turn_of_which_nothing_is_known_was_waited_for_by_its_first_sound_for_
     assert TurnTiming("m", 0.0, None, no_reply=True).first_figure == ("ttfa", NO_REPLY_MS)
     assert TurnTiming("m", 0.0, None, ttft_ms=70.0).first_figure == ("ttft", 70.0)
     assert TurnTiming("m", 0.0, None).pauses_marked == 0
+
+
+def test_an_echo_is_found_beside_a_reply_that_is_far_louder() -> None:
+    caller = make_recording().recording.caller
+    said = np.concatenate([caller.played] * 2)
+    echo = resample(said, caller.rate_hz) * np.float32(0.03)
+    reply = np.zeros_like(echo)
+    begin = HEARD_RATE_HZ * caller.speech_end_sample // caller.rate_hz + HEARD_RATE_HZ // 2
+    reply[begin : begin + 3 * HEARD_RATE_HZ] = np.random.default_rng(2).normal(0, 0.1, 3 * HEARD_RATE_HZ)
+    left = without_echo(replace(track(length_s=1.0), samples=echo + reply), replace(caller, dry=said, played=said)) - reply
+    assert np.std(left) < 0.1 * np.std(echo)
 
 
 def test_where_the_agent_is_silent_there_is_no_echo_to_take_away() -> None:
