@@ -5,7 +5,7 @@ A call during which this machine could not pace its caller, or stamp what arrive
 (`harness.timing.pacing`); it is played again, and no bound is wider for it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -37,19 +37,21 @@ TRIES: Final = 3
 Measured = tuple[Played, Sequence[TurnTiming]]
 
 
-def our_score(plays: Sequence[Measured]) -> Score:
-    """Our figures of these calls against their truth, without what we do not claim."""
+def our_score(plays: Sequence[Measured], wordless: Collection[str] = ("filler",)) -> Score:
+    """Our figures of these calls against their truth, without what we do not claim: the answers of the `wordless`.
+
+    Without a transcriber a filler is a sentence as any.
+    """
     truths: list[TurnTruth] = []
     theirs: list[Theirs] = []
     for play, turns in plays:
         for truth in (replace(each, call=play.behaviour) for each in play.truths):
             if truth.turn > len(turns):  # an interruption, of whose answer a call has no figure
                 truth = replace(truth, sound_ms=None, speech_ms=None, answer_ms=None)
-            # Without a transcriber a filler is a sentence as any.
-            truths.append(replace(truth, answer_ms=None) if play.behaviour == "filler" else truth)
+            truths.append(replace(truth, answer_ms=None) if play.behaviour in wordless else truth)
         for k, turn in enumerate(turns, start=1):
             for figure, ms in figures_of(turn).items():
-                if ms is not None and (figure, play.behaviour) != ("answer", "filler"):
+                if ms is not None and not (figure == "answer" and play.behaviour in wordless):
                     theirs.append(Theirs(play.behaviour, k + (figure == "yield"), figure, ms))
     return score(truths, theirs)
 
