@@ -59,14 +59,14 @@ JOB: Final = ("I lost my job.", openai_realtime.WORDS)
 REPORTED_MS: Final = deepgram_agent.TTFT_S * 1e3
 
 
-# Of the time to the first word: one that the vendor reports is taken to the millisecond; of one that is waited for, a machine
-# with other work may only make it later.
+# Of the time to the first word: one that the vendor reports is taken to the millisecond; one that is waited for may only be
+# later on a machine with other work, up to the sound (None); where words follow the sound, it is there.
 @pytest.mark.parametrize(
     ("name", "words", "ttft_ms", "signs"),
     [
         ("deepgram_agent", BROTHER, (REPORTED_MS - 1, REPORTED_MS + 1), ["begun", "done"]),
-        ("ultravox", BROTHER, (ultravox.TTFT_S * 1e3 - 5, inf), ["begun", "done"]),
-        ("vapi", BROTHER, (vapi.TTFT_S * 1e3 - 5, inf), ["begun", "done"]),
+        ("ultravox", BROTHER, (ultravox.TTFT_S * 1e3 - 5, None), ["begun", "done"]),
+        ("vapi", BROTHER, (vapi.TTFT_S * 1e3 - 5, None), ["begun", "done"]),
         ("openai_live", JOB, None, None),
         ("openai_realtime", JOB, None, None),
         ("elevenlabs", (elevenlabs.HEARD, elevenlabs.SAID), (-inf, inf), None),
@@ -76,7 +76,7 @@ REPORTED_MS: Final = deepgram_agent.TTFT_S * 1e3
 async def test_a_call_by_key_has_its_words_and_shows_the_key_nowhere(
     name: str,
     words: tuple[str, str],
-    ttft_ms: tuple[float, float] | None,
+    ttft_ms: tuple[float, float | None] | None,
     signs: list[str] | None,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -89,7 +89,7 @@ async def test_a_call_by_key_has_its_words_and_shows_the_key_nowhere(
     assert timing.ttfa_ms is not None
     if ttft_ms is not None:
         assert timing.ttft_ms is not None
-        assert ttft_ms[0] <= timing.ttft_ms <= min(ttft_ms[1], timing.ttfa_ms)
+        assert ttft_ms[0] <= timing.ttft_ms < (ttft_ms[1] or timing.ttfa_ms)
     assert signs in (None, [sign for mark in recording.marks if (sign := sign_of(mark)) is not None])
     assert_nowhere(SECRET, tmp_path)
 
