@@ -38,6 +38,12 @@ async def _session(socket: ServerConnection, calls: Calls) -> None:
         told = {"id": f"resp_{reply}", "object": "realtime.response", "status": status, "output": []}
         return event(f"response.{kind}", response=told)
 
+    def item(kind: str, status: str) -> str:
+        said = {"id": f"item_{reply}", "object": "realtime.item", "type": "message", "role": "assistant", "content": []}
+        return event(
+            f"response.output_item.{kind}", response_id=f"resp_{reply}", output_index=0, item={**said, "status": status}
+        )
+
     def says(sound: Sound) -> Iterator[str]:
         nonlocal reply, turn, speaking, answers
         if speaking and sound.turn > turn:
@@ -47,6 +53,7 @@ async def _session(socket: ServerConnection, calls: Calls) -> None:
         if not speaking:
             speaking, answers, reply = True, False, reply + 1
             yield response("created", "in_progress")
+            yield item("added", "in_progress")
         place = {"response_id": f"resp_{reply}", "item_id": f"item_{reply}", "output_index": 0, "content_index": 0}
         delta = base64.b64encode(pcm(sound.samples, mistake)).decode()
         yield event("response.output_audio.delta", **place, delta=delta)
@@ -55,6 +62,7 @@ async def _session(socket: ServerConnection, calls: Calls) -> None:
         if sound.ends and (answers or not sound.turn):
             speaking = False
             yield event("response.output_audio.done", **place)
+            yield item("done", "completed")
             yield response("done", "completed")
 
     def hears(message: Message) -> Int16 | str | None:

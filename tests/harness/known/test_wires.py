@@ -62,7 +62,7 @@ async def test_a_realtime_session_has_the_events_of_openais_own_types(behaviour:
 
     item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "I lost my job."}]}
     said = np.concatenate([voice(0.5, 1), np.zeros(24_000 * 6, np.int16)])
-    sound = (
+    heard = (
         {"type": "input_audio_buffer.append", "audio": b64encode(said[at : at + 480].tobytes()).decode()}
         for at in range(0, len(said), 480)
     )
@@ -71,12 +71,13 @@ async def test_a_realtime_session_has_the_events_of_openais_own_types(behaviour:
         for event in (
             {"type": "session.update", "session": {"type": "realtime"}},
             {"type": "conversation.item.create", "item": item},
-            *sound,
+            *heard,
         ):
             await socket.send(json.dumps(event))
             await asyncio.sleep(0.02)
         hearing.cancel()
-    reply = ["response.created", "response.output_audio.delta", "response.output_audio.done", "response.done"]
+    sound = ["response.output_audio.delta", "response.output_audio.done"]
+    reply = ["response.created", "response.output_item.added", *sound, "response.output_item.done", "response.done"]
     assert [kind for kind, _ in groupby(told)] == [
         "session.created",
         "session.updated",
