@@ -140,7 +140,7 @@ def installed(name: str, environment: Environment, work: Path) -> Path:
     commands += [filled(command, {"{bin}": "env/bin", "{here}": str(PEERS)}) for command in environment.prepare]
     for command in commands:
         ran = subprocess.run(
-            shlex.split(command), cwd=folder, env=_outside(), capture_output=True, text=True, check=False, timeout=LONGEST_S
+            shlex.split(command), cwd=folder, env=outside(), capture_output=True, text=True, check=False, timeout=LONGEST_S
         )
         if ran.returncode:
             raise NotHad(_last_line(ran.stderr or ran.stdout))
@@ -252,7 +252,8 @@ def _called(peer: Peer, row: Row) -> Row:
     )
 
 
-def _outside() -> dict[str, str]:
+def outside() -> dict[str, str]:
+    """The environment variables without those of this project's Python."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")}
 
 

@@ -1,0 +1,1 @@
+"""Tools of others, held against agents and recordings of known behaviour."""

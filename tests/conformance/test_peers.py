@@ -1,0 +1,43 @@
+"""Each peer has what the runner needs, and what is said of it comes from its own output."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.known.truth import TurnTruth, write_truth
+from harness.known.wires import WIRES
+from tests.conformance.__main__ import HERE, RECORDINGS, Peer, Row, peers, scored, table
+
+ENVIRONMENTS, PEERS = peers()
+
+
+@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+def test_it_has_a_driver_and_both_settings_or_a_reason(peer: Peer) -> None:
+    if peer.not_had:
+        assert not peer.program
+        return
+    assert (HERE / peer.program).is_file()
+    assert set(peer.settings) == {"default", "best"}
+    assert peer.environment in ENVIRONMENTS
+    assert peer.wire in (*WIRES, RECORDINGS)
+    assert all("==" in package for package in ENVIRONMENTS[peer.environment].packages)
+
+
+def test_a_row_counts_what_is_missing_and_invented(tmp_path: Path) -> None:
+    write_truth(
+        tmp_path / "truth.csv",
+        [
+            TurnTruth("fixed-300", "fixed", "live", 1, 2.0, sound_ms=300.0),
+            TurnTruth("fixed-300", "fixed", "live", 2, 6.0, sound_ms=310.0),
+            TurnTruth("no-reply", "no-reply", "live", 1, 2.0),
+        ],
+    )
+    said = {"fixed-300": [{"turn": 1, "sound_ms": 290.0}], "no-reply": [{"turn": 1, "sound_ms": 90.0}]}
+    for call, turns in said.items():
+        (tmp_path / f"{call}.json").write_text(json.dumps({"turns": turns}))
+    row = Row("tool", "tool 1", "raw-pcm", "default", "2026-11-30")
+    (found,) = scored(row, tmp_path, failed=0)
+    assert (found.figure, found.turns, found.reported, found.missing, found.invented) == ("sound", 3, 2, 1, 1)
+    assert found.bias_ms == pytest.approx(-10.0)
+    assert "| tool | tool 1 | raw-pcm | default | sound | 3 | 2 | −10 | 10 | – | 1 | 1 | 2026-11-30 |  |" in table([found])
