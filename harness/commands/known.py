@@ -69,7 +69,7 @@ def serve(
     def ready(url: str) -> None:
         nonlocal listens
         listens = True
-        words = f"{url} takes calls as “{behaviour}”; Ctrl-C ends it. To choose another for a call: its name as the path."
+        words = f"{url} takes calls as “{behaviour}”, or as the path (SIP: the user) of a call names another; Ctrl-C ends it."
         print(json.dumps({"event": "ready", "url": url}) if as_json else words, flush=True)
 
     async def until_stopped() -> None:
