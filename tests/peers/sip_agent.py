@@ -174,7 +174,7 @@ class FaultyPhone(Phone):
         via = f"SIP/2.0/UDP {self.place(line.to)};branch=z9hG4bKack{line.tag}{number}"
         headers = [
             ("via", via if good else line.invite.one("via")),
-            *(("route", route) for route in reversed(reply.all("record-route")) if good),
+            *(("route", value) for name, value in reversed(reply.headers) if good and name == "record-route"),
             ("from", reply.one("from")), ("to", reply.one("to")), ("call-id", reply.one("call-id")),
             ("cseq", f"{number} ACK"), ("max-forwards", "70"),
         ]  # fmt: skip

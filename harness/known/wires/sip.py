@@ -25,12 +25,10 @@ LAWS: Final[dict[int, Law]] = {0: "ulaw", 8: "alaw"}
 SDP: Final = (("content-type", "application/sdp"),)
 Address = tuple[str, int]
 Header = tuple[str, str]
-Take = Callable[[bytes, Address, int], None]
-"""Called with a packet, its sender, and its arrival in ns of the monotonic clock."""
 
 
-def opened(host: str, take: Take, port: int = 0) -> socket.socket:
-    """A UDP port of this machine that hands on what comes; 0: a free one."""
+def opened(host: str, take: Callable[[bytes, Address, int], None], port: int = 0) -> socket.socket:
+    """A UDP port of this machine (0: a free one) that hands on each packet, its sender, and its arrival in ns."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.setblocking(False)
     made.bind((host, port))
@@ -56,17 +54,12 @@ class Message:
         """The message of a packet."""
         head, _, body = data.decode("utf-8", "replace").partition("\r\n\r\n")
         first, *rows = head.split("\r\n")
-        return cls(
-            first, [(name.strip().lower(), value.strip()) for name, _, value in (row.partition(":") for row in rows)], body
-        )
-
-    def all(self, name: str) -> list[str]:
-        """The values of a header."""
-        return [value for key, value in self.headers if key == name]
+        pairs = (row.partition(":") for row in rows)
+        return cls(first, [(name.strip().lower(), value.strip()) for name, _, value in pairs], body)
 
     def one(self, name: str) -> str:
         """The first value of a header; empty if there is none."""
-        return next(iter(self.all(name)), "")
+        return next((value for key, value in self.headers if key == name), "")
 
     def written(self) -> bytes:
         """The message as a packet."""
@@ -83,14 +76,15 @@ class Line:
         self.conduct: Conduct | None = None
         self.sound = opened(phone.host, self.hear)
         self.sent = self.asked = 0
+        self.far, self.kind = ("", 0), -1
         self.see(invite.body)
 
     def see(self, description: str) -> None:
-        """Take the caller's address and codec from its description."""
+        """Take the caller's address and codec from its description, if it has one that can be used."""
         host = re.search(r"^c=IN IP4 ([\d.]+)", description, re.MULTILINE)
         media = re.search(r"^m=audio (\d+) RTP/AVP ([\d ]+)", description, re.MULTILINE)
-        self.far = (host[1] if host else "", int(media[1]) if media else 0)
-        self.kind = next((int(each) for each in media[2].split() if int(each) in LAWS), -1) if media else -1
+        if host and media and (kinds := [int(each) for each in media[2].split() if int(each) in LAWS]):
+            self.far, self.kind = (host[1], int(media[1])), kinds[0]
 
     def description(self) -> str:
         """The agent's own description."""
@@ -118,7 +112,8 @@ class Line:
         """Send a packet of 20 ms."""
         head = struct.pack("!BBHII", 0x80, self.kind, self.sent & 0xFFFF, 160 * self.sent & 0xFFFFFFFF, 77)
         self.sent += 1
-        self.sound.sendto(head + payload, self.far)
+        with contextlib.suppress(OSError):
+            self.sound.sendto(head + payload, self.far)
 
     async def talk(self, conduct: Conduct) -> None:
         """Say what is due until the call is over, and hang up if nobody else has."""
@@ -202,7 +197,7 @@ class Phone:
         invite, place, uri = line.invite, self.place(line.to), re.search(r"<([^>]+)>", line.invite.one("contact"))
         headers = [
             ("via", f"SIP/2.0/UDP {place};branch=z9hG4bK{line.tag}{line.asked}"),
-            *(("route", route) for route in invite.all("record-route")), ("max-forwards", "70"),
+            *(("route", value) for name, value in invite.headers if name == "record-route"), ("max-forwards", "70"),
             ("from", f"{invite.one('to')};tag={line.tag}"), ("to", invite.one("from")), ("call-id", invite.one("call-id")),
             ("cseq", f"{line.asked} {method}"), ("contact", f"<sip:agent@{place}>"), *more, *(SDP if body else ()),
         ]  # fmt: skip

@@ -128,15 +128,19 @@ async def serve_offers(answer: Answer, host: str, port: int, ready: Ready) -> No
     """Serve one kind of HTTP request until cancelled: an offer (POST, JSON), whose answer is JSON too."""
 
     async def request(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, ValueError, KeyError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        with contextlib.closing(writer), contextlib.suppress(OSError, EOFError, ValueError, asyncio.LimitOverrunError):
             first, _, lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").partition("\r\n")
             headers, path = message_from_string(lines), first.split()[1]
-            offer = json.loads(await reader.readexactly(int(headers["Content-Length"])))
-            data = json.dumps(await answer(path, offer, headers[CALL_HEADER])).encode()
+            body = await reader.readexactly(int(headers.get("Content-Length", 0)))
+            status, found = "200 OK", dict[str, str]()
+            try:
+                found |= await answer(path, json.loads(body), headers[CALL_HEADER])
+            except Exception:  # of any kind: aiortc reads an offer without looking
+                status, found = "400 Bad Request", {"error": 'POST an offer of sound in Opus: {"sdp": "…", "type": "offer"}'}
+            data = json.dumps(found).encode()
             about = f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\nConnection: close"
-            writer.write(f"HTTP/1.1 200 OK\r\n{about}\r\n\r\n".encode() + data)
+            writer.write(f"HTTP/1.1 {status}\r\n{about}\r\n\r\n".encode() + data)
             await writer.drain()
-        writer.close()
 
     async with await asyncio.start_server(request, host, port) as server:
         ready(f"http://{host}:{server.sockets[0].getsockname()[1]}/api/offer")

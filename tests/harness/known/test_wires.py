@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import socket
 from base64 import b64encode
 from itertools import groupby
 from pathlib import Path
 
+import httpx2
 import numpy as np
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
@@ -115,3 +117,34 @@ async def test_an_agent_in_writing_keeps_the_times_of_a_spoken_one(tmp_path: Pat
         ("nothing", True),
         ("cut", False),
     ]
+
+
+async def test_what_is_no_offer_is_refused_in_words(tmp_path: Path) -> None:
+    async with known_agent("webrtc", tmp_path / "truth.csv") as url, httpx2.AsyncClient() as client:
+        no_offers = (
+            "[]",
+            "{",
+            "{}",
+            '{"sdp": "v=0", "type": "offer"}',
+            '{"sdp": 1, "type": "offer"}',
+            '{"sdp": "", "type": "x"}',
+        )
+        refused = [await client.get(url), *[await client.post(url, content=each) for each in no_offers]]
+    assert [(each.status_code, "POST an offer" in each.json()["error"]) for each in refused] == [(400, True)] * 7
+
+
+async def test_a_telephone_says_what_it_cannot_do(tmp_path: Path) -> None:
+    async with known_agent("sip", tmp_path / "truth.csv") as url:
+        host, _, port = url.removeprefix("sip:").partition(":")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asks:
+            asks.connect((host, int(port)))
+            asks.settimeout(5)
+
+            def reply(method: str, body: str = "") -> str:
+                about = "Via: SIP/2.0/UDP h\r\nFrom: <sip:c@h>;tag=1\r\nTo: <sip:fixed@h>\r\nCall-ID: 1\r\nContact: <sip:c@h>"
+                asks.send(f"{method} sip:fixed@h SIP/2.0\r\n{about}\r\nCSeq: 1 {method}\r\n\r\n{body}".encode())
+                return asks.recv(2_000).decode().partition("\r\n")[0]
+
+            assert reply("OPTIONS") == "SIP/2.0 200 OK"
+            for other in ("", "v=0\r\nc=IN IP4 127.0.0.1\r\nm=audio 9 RTP/AVP 9\r\n", "c=IN IP4 \r\nm=audio 9 RTP/AVP 0\r\n"):
+                assert reply("INVITE", other) == "SIP/2.0 488 Not Acceptable Here"
