@@ -41,7 +41,7 @@ async def errors_of(wire: str, calls: int) -> Errors:
     with contextlib.ExitStack() as open_:
         proxy = f'proxy = "sip:{open_.enter_context(registrar())}"' if wire == "sip" else "rtvi = false"
         folder = Path(open_.enter_context(tempfile.TemporaryDirectory(prefix="wires-")))
-        for call in await played(wire, ["fixed"] * calls, folder, at_once=1, profile=f"greets = false\n{proxy}"):
+        for call in await played(wire, ["fixed"] * calls, folder, at_once=1, profile=proxy):
             timing, true_ms = measure(call.recording), call.truths[0].speech_ms
             if timing.ttfa_ms is None or true_ms is None:
                 found.lost.append(timing.discarded or "no answer measured")

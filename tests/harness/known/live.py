@@ -74,8 +74,10 @@ class Played:
     truths: Sequence[TurnTruth]
 
 
-async def played(wire: str, behaviours: Sequence[str], folder: Path, *, at_once: int = 2, seed: int = 1) -> list[Played]:
-    """A call to each of the behaviours, named as often as they are to be called."""
+async def played(
+    wire: str, behaviours: Sequence[str], folder: Path, *, at_once: int = 2, seed: int = 1, profile: str = ""
+) -> list[Played]:
+    """A call to each of the behaviours, named as often as they are to be called. `profile`: more of the agent's profile."""
     caller, lanes = CallerProcess(), asyncio.Semaphore(at_once)
     await caller.start()
     truth = folder / "truth.csv"
@@ -86,7 +88,7 @@ async def played(wire: str, behaviours: Sequence[str], folder: Path, *, at_once:
                 into = folder / str(number)
                 into.mkdir(parents=True)
                 at = address(url, behaviour, number)
-                spec = parse_profile(f'url = "{at}"\nkind = "{wire}"\n', into / "agent.toml").connection(at)
+                spec = parse_profile(f'url = "{at}"\nkind = "{wire}"\n{profile}\n', into / "agent.toml").connection(at)
                 rate_hz = int(spec.options.get("input_rate_hz", CALLER_HZ))
                 turns = [
                     CallerTurn(resample(turn.played, CALLER_HZ, rate_hz), start=turn.start, offset_ms=turn.offset_ms)
