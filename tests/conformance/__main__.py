@@ -9,6 +9,7 @@ Results stay in `--folder`, so that the table has those of earlier calls too.
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -24,30 +25,29 @@ from typing import Any, Final
 import numpy as np
 import soundfile
 
-from harness.audio.pcm import Int16, resample
+from harness.audio.pcm import resample
 from harness.errors import UserError
 from harness.known.calls import RATE_HZ, known_calls, write_calls
 from harness.known.formats import read_theirs
-from harness.known.score import ALL, Errors, Theirs, score
-from harness.known.truth import TurnTruth, read_truth
+from harness.known.score import ALL, ONSETS, Errors, Theirs, score
+from harness.known.truth import Figure, TurnTruth, read_truth
 from tests.play_peers import Environment, NotHad, installed, outside
 
 HERE: Final = Path(__file__).parent
 PAGE: Final = HERE.parent.parent / "docs" / "conformance.md"
-TURNS: Final = 6
-"""For a 95th percentile over the behaviours, which takes 60 turns."""
+TABLE: Final = re.compile(r"(?<=<!-- conformance -->\n).*?(?=<!-- /conformance -->)", re.DOTALL)
+CALLS: Final = 6
+"""Of each behaviour, for a 95th percentile over them, which takes 60 turns. Each is one turn: a reply that comes late would
+fall into the next, and a tool that has gone on would be wrong about both."""
 RECORDINGS: Final = "recordings"
 BEHAVIOURS: Final = (
     "fixed-300", "fixed-800", "fixed-2000", "leading-silence", "click", "filler", "murmur", "comfort-noise", "cut-over",
     "at-once", "two-replies", "no-reply",
 )  # fmt: skip
 """What a caller of whole turns meets: to interrupt, or to pause, each tool needs a script of its own kind."""
-ONCE: Final = ("no-reply", "hangs-up")
-"""Nobody talks on after the first turn."""
-LONGEST_S: Final = 240.0
-RATES_HZ: Final = (16_000, 24_000)
+LONGEST_S: Final = 150.0
 Call = tuple[Any, ...]
-"""Where it is, what is written, and the sound files of its turns."""
+"""Where it is, what is written, and the sound file of the caller's turn."""
 HEAD: Final = (
     "peer", "version", "wire", "setting", "figure", "turns", "reported", "bias", "p50", "p95", "missing", "invented", "date",
 )  # fmt: skip
@@ -62,6 +62,8 @@ class Peer:
     wire: str = RECORDINGS
     program: str = ""
     """Its driver in this folder: `PROGRAM URL OUT SETTINGS WAV …`, or `PROGRAM CALL OUT SETTINGS` for a recording."""
+    claims: Figure = "sound"
+    """The figure that it says it reports, where it reports none at all."""
     rate_hz: int = 24_000
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What is set, by name of the setting: `default` and `best`. A `wire` in it is that of this setting alone."""
@@ -89,7 +91,8 @@ class Row:
     p95_ms: float | None = None
     missing: int = 0
     invented: int = 0
-    behaviours: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    behaviours: Mapping[str, float | None] = field(default_factory=dict)
+    """The bias in each behaviour of live calls."""
 
 
 def peers() -> tuple[Mapping[str, Environment], tuple[Peer, ...]]:
@@ -103,29 +106,20 @@ def _tuples(found: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
 
 
-def turns_of_callers(folder: Path) -> Mapping[str, Sequence[str]]:
-    """The stems of the sound files of each behaviour's turns, each cut at its spoken end and written at each rate."""
-    named: dict[str, list[str]] = {}
-    for name in BEHAVIOURS:
-        recorded = "fixed-800" if name in ("stall", "at-once") else name
-        turns: list[Int16] = []
-        for seed in range(1, 1 + TURNS // 2):
-            call = next(known_calls(seed, [(recorded, "clean")]))
-            caller, begin = call.samples[:, 0], 0
-            for truth in call.truths:
-                end = round(truth.spoken_end_s * RATE_HZ)
-                begin += int(np.flatnonzero(caller[begin:end])[0])
-                turns.append(caller[begin:end])
-                begin = end
-        named[name] = []
-        for k, samples in enumerate(turns[: 1 if name in ONCE else TURNS], start=1):
-            stem = f"{name}-{k}"
-            for rate_hz in RATES_HZ:
-                soundfile.write(
-                    folder / f"{stem}-{rate_hz}.wav", resample(samples, RATE_HZ, rate_hz), rate_hz, subtype="PCM_16"
-                )
-            named[name].append(stem)
-    return named
+def callers(folder: Path, rate_hz: int) -> Sequence[Path]:
+    """The sound files of callers' turns, each cut at its spoken end."""
+    folder.mkdir(exist_ok=True)
+    files: list[Path] = []
+    for seed in range(1, 1 + CALLS // 2):  # a call has two turns
+        call = next(known_calls(seed, [("fixed-800", "clean")]))
+        caller, begin = call.samples[:, 0], 0
+        for truth in call.truths:
+            end = round(truth.spoken_end_s * RATE_HZ)
+            begin += int(np.flatnonzero(caller[begin:end])[0])
+            files.append(folder / f"{len(files) + 1}-{rate_hz}.wav")
+            soundfile.write(files[-1], resample(caller[begin:end], RATE_HZ, rate_hz), rate_hz, subtype="PCM_16")
+            begin = end
+    return files
 
 
 @contextmanager
@@ -167,24 +161,19 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
                 with served(wire, folder / "truth.csv") as url:
                     calls = _calls(peer, url, folder, work, behaviours)
                     failed = _driven(peer, python, calls, json.dumps(values), jobs)
-            rows += scored(at, folder, failed)
+            rows += scored(at, folder, failed, peer.claims)
         except NotHad as missing:
             rows.append(replace(at, remark=str(missing)))
     return rows
 
 
 def _calls(peer: Peer, url: str, folder: Path, work: Path, behaviours: Sequence[str]) -> Sequence[Call]:
-    """A call to the known agents for each behaviour."""
-    sounds = work / "sounds"
-    sounds.mkdir(exist_ok=True)
-    stems = turns_of_callers(sounds)
+    """The calls to the known agents."""
+    files = callers(work / "sounds", peer.rate_hz)
     return [
         # pipecat appends its query to the whole address, so the call's name is not the last value.
-        (
-            f"{url.rstrip('/')}/{name}?call={name}&of=known",
-            folder / f"{name}.json",
-            *(str(sounds / f"{stem}-{peer.rate_hz}.wav") for stem in stems[name]),
-        )
+        (f"{url.rstrip('/')}/{name}?call={name}.{k}&of=known", folder / f"{name}.{k}.json", str(file))
+        for k, file in enumerate(files, start=1)
         for name in behaviours
     ]
 
@@ -211,7 +200,7 @@ def _driven(peer: Peer, python: Path, calls: Sequence[Call], settings: str, jobs
     return int(ran.stdout.split()[-1])
 
 
-def scored(row: Row, folder: Path, failed: int) -> list[Row]:
+def scored(row: Row, folder: Path, failed: int, claims: Figure) -> list[Row]:
     """A row for each figure that the tool reports."""
     truths = read_truth(folder / "truth.csv") if (folder / "truth.csv").exists() else []
     theirs: list[Theirs] = []
@@ -220,11 +209,12 @@ def scored(row: Row, folder: Path, failed: int) -> list[Row]:
             theirs += read_theirs(file)
         except UserError:
             continue  # a call without a figure
-    remark = f"failed in {failed} calls" if failed else ""
+    remark = f"{failed} calls ended with an error" if failed else ""
     if not truths:
         return [replace(row, remark=remark or "made no call")]
     if not theirs:
-        return [replace(row, turns=len(truths), remark=remark or "reported no figure")]
+        missing = sum(truth.ms(claims) is not None for truth in truths)
+        return [replace(row, figure=claims, turns=len(truths), missing=missing, remark=remark)]
     found = score([_as_called(truth) for truth in truths], theirs)
     (folder / "score.txt").write_text("\n".join(" ".join(each.cells) for each in found.rows), encoding="utf-8")
     whole = [
@@ -240,7 +230,7 @@ def scored(row: Row, folder: Path, failed: int) -> list[Row]:
 
 def _as_called(truth: TurnTruth) -> TurnTruth:
     """The truth of a live call, under the name of its behaviour with its delay, which is the call's."""
-    return truth if truth.condition != "live" else replace(truth, behaviour=truth.call)
+    return truth if truth.condition != "live" else replace(truth, behaviour=truth.call.rpartition(".")[0])
 
 
 def _row(row: Row, errors: Errors, parts: Sequence[Errors], remark: str) -> Row:
@@ -249,15 +239,31 @@ def _row(row: Row, errors: Errors, parts: Sequence[Errors], remark: str) -> Row:
         row, figure=errors.figure, turns=errors.turns, reported=len(errors.errors_ms) + errors.invented,
         bias_ms=found["bias_ms"], p50_ms=found["p50_ms"], p95_ms=found["p95_ms"], missing=errors.missing,
         invented=errors.invented, remark=remark,
-        behaviours={f"{part.behaviour}, {part.condition}": dict(part.statistics) for part in parts},
+        behaviours={part.behaviour: part.statistics["bias_ms"] for part in parts if part.condition == ALL},
     )  # fmt: skip
+
+
+def by_behaviour(rows: Sequence[Row]) -> str:
+    """Markdown: the bias of each peer in each behaviour of live calls."""
+    shown = [row for row in rows if row.behaviours and row.figure in ONSETS]
+    names = list(dict.fromkeys(name for row in shown for name in row.behaviours if row.behaviours[name] is not None))
+    lines = [
+        "| " + " | ".join(("behaviour", *(f"{row.peer}, {row.setting}" for row in shown))) + " |",
+        "|---" * (len(shown) + 1) + "|",
+    ]
+    lines += ["| " + " | ".join((name, *(_ms(row.behaviours.get(name)) for row in shown))) + " |" for name in names]
+    return "\n".join([*lines, ""])
+
+
+def _ms(ms: float | None) -> str:
+    return "–" if ms is None else f"{ms:,.0f}".replace("-", "−")
 
 
 def table(rows: Sequence[Row]) -> str:
     """Markdown: a line for each figure of a peer at a setting."""
     lines = ["| " + " | ".join((*HEAD, "")) + " |", "|---" * (len(HEAD) + 1) + "|"]
     for row in rows:
-        times = ("–" if ms is None else f"{ms:,.0f}".replace("-", "−") for ms in (row.bias_ms, row.p50_ms, row.p95_ms))
+        times = (_ms(row.bias_ms), _ms(row.p50_ms), _ms(row.p95_ms))
         counts = (str(row.turns), str(row.reported), *times, str(row.missing), str(row.invented)) if row.figure else ("–",) * 7
         cells = (row.peer, row.version or "–", row.wire, row.setting, row.figure or "–", *counts, row.date, row.remark)
         lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |")
@@ -269,6 +275,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="PEER", help="measure these; default: all")
     parser.add_argument("--folder", type=Path, help="keep environments and results here; default: a temporary one")
     parser.add_argument("--behaviours", nargs="+", default=BEHAVIOURS, metavar="NAME", help="play only these")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/conformance.md")
     parser.add_argument("--jobs", type=int, default=1, help="calls at a time; more than one on an idle machine only")
     given = parser.parse_args()
     environments, all_peers = peers()
@@ -289,7 +296,10 @@ def main() -> int:
             rows = [row for row in rows if row.peer != peer.name] + new
             rows.sort(key=lambda row: [each.name for each in all_peers].index(row.peer))
             results.write_text(json.dumps([asdict(row) for row in rows], indent=1), encoding="utf-8")
-    print(table(rows))
+    tables = f"\n{table(rows)}\nBias by behaviour of live calls, in ms:\n\n{by_behaviour(rows)}\n"
+    print(tables)
+    if given.write:
+        PAGE.write_text(TABLE.sub(lambda _: tables, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     return 0 if any(row.figure for row in rows) else 1
 
 

@@ -28,16 +28,16 @@ def test_a_row_counts_what_is_missing_and_invented(tmp_path: Path) -> None:
     write_truth(
         tmp_path / "truth.csv",
         [
-            TurnTruth("fixed-300", "fixed", "live", 1, 2.0, sound_ms=300.0),
-            TurnTruth("fixed-300", "fixed", "live", 2, 6.0, sound_ms=310.0),
-            TurnTruth("no-reply", "no-reply", "live", 1, 2.0),
+            TurnTruth("fixed-300.1", "fixed", "live", 1, 2.0, sound_ms=300.0),
+            TurnTruth("fixed-300.2", "fixed", "live", 1, 6.0, sound_ms=310.0),
+            TurnTruth("no-reply.1", "no-reply", "live", 1, 2.0),
         ],
     )
-    said = {"fixed-300": [{"turn": 1, "sound_ms": 290.0}], "no-reply": [{"turn": 1, "sound_ms": 90.0}]}
-    for call, turns in said.items():
-        (tmp_path / f"{call}.json").write_text(json.dumps({"turns": turns}))
+    for call, ms in {"fixed-300.1": 290.0, "no-reply.1": 90.0}.items():
+        (tmp_path / f"{call}.json").write_text(json.dumps({"turns": [{"turn": 1, "sound_ms": ms}]}))
     row = Row("tool", "tool 1", "raw-pcm", "default", "2026-11-30")
-    (found,) = scored(row, tmp_path, failed=0)
+    (found,) = scored(row, tmp_path, failed=0, claims="sound")
     assert (found.figure, found.turns, found.reported, found.missing, found.invented) == ("sound", 3, 2, 1, 1)
     assert found.bias_ms == pytest.approx(-10.0)
+    assert found.behaviours["fixed-300"] == pytest.approx(-10.0)
     assert "| tool | tool 1 | raw-pcm | default | sound | 3 | 2 | −10 | 10 | – | 1 | 1 | 2026-11-30 |  |" in table([found])
