@@ -32,17 +32,18 @@ _EDGE: Final = 4
 """Blocks at the start during which the filters settle."""
 
 
-def emergence(sound: NDArray[np.float64], search_from: int, until: int) -> int:
+def emergence(sound: NDArray[np.float64], search_from: int, until: int, *, known: bool = False) -> int:
     """The block in which the voice most likely begins; mono at 8 kHz, from the first sound of any kind.
 
-    The noise comes first; from block `until` on speech is surely under way, and before `search_from` it is not.
+    The noise comes first; from block `until` on speech is surely under way, and before `search_from` it is not. `known`: the
+    noise lasts long enough to know each band's own level.
     """
     power = _band_power(sound)
     search_from = max(_EDGE, min(search_from, len(power) - 1))
     noise_end = max(_LEAST_NOISE, until // 2)
-    start = _most_likely(power, noise_end, search_from)
+    start = _most_likely(power, noise_end, search_from, known=known)
     better = max(_LEAST_NOISE, start - _MARGIN)
-    return start if better == noise_end else _most_likely(power, better, search_from)
+    return start if better == noise_end else _most_likely(power, better, search_from, known=known)
 
 
 def _band_power(sound: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,21 +61,33 @@ def _band_power(sound: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-def _most_likely(power: NDArray[np.float64], noise_end: int, search_from: int) -> int:
+def _most_likely(power: NDArray[np.float64], noise_end: int, search_from: int, *, known: bool) -> int:
     noise = np.log(np.maximum(power[2:noise_end].mean(axis=0), 1e-20))
-    # Neighbouring bands are related, and the mean of few blocks is poor for one band alone.
-    smooth = np.exp(np.convolve(np.pad(noise, 1, mode="edge"), np.ones(3) / 3, "valid"))
+    if not known:
+        # Neighbouring bands are related, and the mean of few blocks is poor for one band alone. Of many it is better alone: at
+        # the edge of a telephone's band the neighbour outside it is silent, and the noise inside would seem to be a voice.
+        noise = np.convolve(np.pad(noise, 1, mode="edge"), np.ones(3) / 3, "valid")
     variance = 1 + 10 ** (_LEVELS_DB / 10)
     trust = _EVIDENCE * noise_end / (noise_end + _FEW)
-    each = trust * ((power / smooth)[:, :, None] * (1 - 1 / variance) - np.log(variance))
+    each = trust * ((power / np.exp(noise))[:, :, None] * (1 - 1 / variance) - np.log(variance))
     summed = np.concatenate([np.zeros((1, *each.shape[1:])), np.cumsum(each, axis=0)])
     begins = np.arange(search_from, len(power))
     likelihood = np.zeros(len(begins))
     stretch = begins
     while (stretch < len(power)).any():
         end = np.minimum(stretch + _STRETCH, len(power))
-        said = np.logaddexp.reduce(summed[end] - summed[stretch], axis=2) - np.log(len(variance))
-        found = np.logaddexp(np.log(_NOTHING_SAID), np.log(1 - _NOTHING_SAID) + said)
-        likelihood += np.where(end > stretch, found.sum(axis=1), 0)
+        likelihood += np.where(end > stretch, _said(summed[end] - summed[stretch]), 0)
         stretch = end
-    return search_from + int(np.argmax(likelihood))
+    start = search_from + int(np.argmax(likelihood))
+    if not known:
+        return start
+    # Where a syllable ends within a stretch, the stretches fit it better if all of them, and the first, begin earlier.
+    end = min(start + _STRETCH, len(power))
+    return start + int(np.argmax(_said(summed[end] - summed[start:end])))
+
+
+def _said(each: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How much better speech of one level in each band explains a stretch than noise does, or silence in the band."""
+    said = np.logaddexp.reduce(each, axis=2) - np.log(each.shape[2])
+    better: NDArray[np.float64] = np.logaddexp(np.log(_NOTHING_SAID), np.log(1 - _NOTHING_SAID) + said).sum(axis=1)
+    return better

@@ -38,8 +38,9 @@ def true_edges(signal: Float32, speech: Sequence[Span], others: Sequence[Span] =
         limits = [*speech[:k], *speech[k + 1 :], *beside]
         earliest = round(max((e for _, e in limits if e <= start), default=0.0) * RATE_HZ)
         latest = round(min((s for s, _ in limits if s >= end), default=size / RATE_HZ) * RATE_HZ)
-        first = find_onset(signal, RATE_HZ, round(start * RATE_HZ), earliest).sample
-        past = size - find_onset(reversed_, RATE_HZ, size - round(end * RATE_HZ), size - latest).sample if ends else 0
+        first = find_onset(signal, RATE_HZ, round(start * RATE_HZ), earliest, faint=True).sample
+        back, until = size - round(end * RATE_HZ), size - latest
+        past = size - find_onset(reversed_, RATE_HZ, back, until, faint=True).sample if ends else 0
         moved.append((min(start, first / RATE_HZ), max(end, past / RATE_HZ)))
     return joined(moved, LEAST_PAUSE_S)
 
