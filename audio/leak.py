@@ -33,6 +33,9 @@ SPEAKING_DB: Final = 25.0
 ALIKE_DB: Final = 6.0
 SMOOTH: Final = 5
 RELEASE_S: Final = 0.08
+NOISE_PERCENTILE: Final = 5.0
+OVER_NOISE_DB: Final = 10.0
+LEAST_LEFT: Final = 0.05
 
 Blocks = NDArray[np.float64]
 
@@ -169,8 +172,10 @@ def _smeared(power: Blocks) -> Blocks:
 def _own(left: Blocks, expected: Blocks, alone: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """For each block True if it holds more than what remains of the leak."""
     ratio = 10 * np.log10(np.maximum(left, 1e-12) / np.maximum(expected, 1e-12))
-    known = ratio[alone & (left > 1e-11)]
-    if not len(known):
+    # A leak under the noise leaves nothing, and how far noise is over it says nothing: an answer would seem to be of the leak.
+    noise = float(np.percentile(left, NOISE_PERCENTILE)) * 10 ** (OVER_NOISE_DB / 10)
+    known = ratio[alone & (left > max(noise, 1e-11))]
+    if len(known) <= LEAST_LEFT * np.count_nonzero(alone):
         return np.ones(len(left), bool)
     middle, low = np.percentile(known, [50, 16])
     limit = middle + 2.5 * max(middle - low, 1.5)

@@ -78,12 +78,12 @@ def _most_likely(power: NDArray[np.float64], noise_end: int, search_from: int, *
         end = np.minimum(stretch + _STRETCH, len(power))
         likelihood += np.where(end > stretch, _said(summed[end] - summed[stretch]), 0)
         stretch = end
-    start = search_from + int(np.argmax(likelihood))
+    first = search_from + int(np.argmax(likelihood))
     if not known:
-        return start
+        return first
     # Where a syllable ends within a stretch, the stretches fit it better if all of them, and the first, begin earlier.
-    end = min(start + _STRETCH, len(power))
-    return start + int(np.argmax(_said(summed[end] - summed[start:end])))
+    past = min(first + _STRETCH, len(power))
+    return first + int(np.argmax(_said(summed[past] - summed[first:past])))
 
 
 def _said(each: NDArray[np.float64]) -> NDArray[np.float64]:

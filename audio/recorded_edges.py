@@ -12,12 +12,14 @@ from typing import Final
 
 import numpy as np
 
-from harness.audio.level import block_power, speech_power
+from harness.audio.level import block_power
 from harness.audio.onset import CLICK_S, find_onset
 from harness.audio.pcm import Float32
-from harness.audio.recorded_turns import BLOCK, LEAST_PAUSE_S, Span, joined, least_sound, runs, touches
+from harness.audio.recorded_turns import BLOCK, LEAST_PAUSE_S, Span, in_blocks, joined, least_sound, runs, speech_level, touches
 from harness.audio.vocal import RATE_HZ
 
+CLICK_DB: Final = -12.0
+"""Least level of 8 ms with a click, against the speech of its channel."""
 LEAST_BREATH_S: Final = 0.15
 """Shortest sound without a voice that no edge crosses. A shorter one may be a consonant that noise parted from its word: with
 all sounds as limits the worst end of 12 turns in noise of 30 dB was 95 ms off, with these 21 ms."""
@@ -46,7 +48,9 @@ def true_edges(signal: Float32, speech: Sequence[Span], others: Sequence[Span] =
 
 
 def audible(signal: Float32) -> tuple[Span, ...]:
-    """Sounds of 30 ms and more that are no noise (`least_sound`), be they speech or not."""
-    level = block_power(signal, BLOCK)
-    least = least_sound(level, speech_power(signal, RATE_HZ))
-    return tuple((a, b) for a, b in joined(runs(level >= least), CLICK_S) if b - a >= CLICK_S)
+    """Sounds that are no noise (`least_sound`), be they speech or not: of 30 ms and more, or as loud as a click."""
+    level, speech = block_power(signal, BLOCK), speech_level(signal)
+    least = least_sound(level, speech)
+    click = max(speech, least) * 10 ** (CLICK_DB / 10)
+    sounds = joined(runs(level >= least), CLICK_S)
+    return tuple((a, b) for a, b in sounds if b - a >= CLICK_S or level[in_blocks((a, b))].max() >= click)

@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 
-from harness.audio.level import block_power, speech_power
+from harness.audio.level import GATE_DB, block_power, speech_power
 from harness.audio.onset import CLEAN_DB
-from harness.audio.pcm import Int16, to_float, to_int16
-from harness.audio.recorded_turns import BLOCK, FLOOR_PERCENTILE, Span
+from harness.audio.pcm import Float32, Int16, to_float, to_int16
+from harness.audio.recorded_turns import BLOCK, FLOOR_PERCENTILE, Span, speech_level
 from harness.audio.vocal import RATE_HZ, VocalDetector
 from harness.calls.both_sides import OwnSide, own_sides
 from harness.calls.caller_turns import CallerTurn, caller_turns
@@ -29,6 +29,12 @@ from harness.timing.utterances import find_sounds
 BESIDE_S: Final = 0.02
 """In a channel whose noise cannot reach the level of speech this much beside each stretch is the speech's own, so that the rule
 of the spoken end finds its last sample exactly; the edges themselves are found in steps of half a millisecond and of 8 ms."""
+BROKEN: Final = RATE_HZ // 200
+NEAR: Final = 8
+"""Blocks of 5 ms, in one of which a voice falls that is cut off, and how many of them around an end; a voice that ends by
+itself fades for 30 ms and more."""
+NOTHING_DB: Final = 30.0
+OVER_NOISE_DB: Final = 6.0
 SAID: Final = ("speech", "breath")
 """Sounds of the agent that are heard as speaking."""
 
@@ -56,12 +62,22 @@ def as_recording(call: TwoSides, vocal: VocalDetector) -> Recording:
     track = heard(bare)
     sounds = find_sounds(replace(track, samples=agent_alone(track, bare)), vocal)
     said = [(s.start / HEARD_RATE_HZ, s.end / HEARD_RATE_HZ) for s in sounds if s.kind in SAID]
-    turns = caller_turns(caller.speech, said)
+    turns = caller_turns(caller.speech, said, {end for _, end in said if _is_broken_off(agent.signal, end)})
     if not any(turn.kind == "turn" for turn in turns):
         raise UserError("nothing is measured, because the caller only speaks into the agent's speech")
     edges = _Edges(len(call.caller), call.caller_rate_hz, caller.speech, _beside_s(caller))
     dry = edges.dry(to_int16(to_float(call.caller) - np.float32(caller.offset)))
     return replace(_recording(dry, call, edges.turns(turns)), agent_own=agent_own)
+
+
+def _is_broken_off(signal: Float32, end_s: float) -> bool:
+    """True if speech that ends here is cut off and not over: it falls at once to nothing, or to its channel's noise."""
+    level, speech = block_power(signal, BROKEN), speech_level(signal)
+    floor = float(np.percentile(block_power(signal, BLOCK), FLOOR_PERCENTILE))
+    nothing = max(speech * 10 ** (-NOTHING_DB / 10), floor * 10 ** (OVER_NOISE_DB / 10))
+    middle = round(end_s * RATE_HZ / BROKEN)
+    near = range(max(1, middle - NEAR), min(len(level) - 2, middle + NEAR + 1))
+    return any(level[k - 1] >= speech * 10 ** (-GATE_DB / 10) and level[k + 1 : k + 4].max() <= nothing for k in near)
 
 
 def _recording(dry: Int16, call: TwoSides, turns: tuple[SpokenTurn, ...]) -> Recording:

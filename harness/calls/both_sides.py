@@ -6,6 +6,7 @@ point, a room's tail cut. Where the two sides cannot be distinguished, nothing i
 clock.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.audio.leak import Leak, find_leak
-from harness.audio.level import block_power, decibels, speech_power
+from harness.audio.level import block_power, decibels
 from harness.audio.pcm import Float32, Int16, resample_float, to_float
 from harness.audio.recorded_edges import audible, true_edges
 from harness.audio.recorded_turns import (
@@ -25,6 +26,7 @@ from harness.audio.recorded_turns import (
     in_blocks,
     runs,
     speech_in,
+    speech_level,
     swells,
     touches,
 )
@@ -38,6 +40,8 @@ UNDER_SPEECH_DB: Final = 25.0
 UNSTEADY_DB: Final = 8.0
 """Noise that swells by more than this, to less than 25 dB under the speech, is refused: with people at 22 dB under it, 2 of 15
 turns of the choosing set were wrong, and a quarter of the ends over 100 ms."""
+LEAST_OWN: Final = 0.01
+"""Share of a channel's power that its own side has, if it says anything; the rest of a leak that was subtracted has less."""
 LEAST_LEAK_S: Final = 0.02
 """Two blocks of 8 ms and less without own sound may be a dip of the voice."""
 
@@ -61,8 +65,9 @@ def own_sides(caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalD
     """
     signals, offsets = zip(*(_without_offset(*side) for side in (caller, agent)), strict=True)
     leaks = _leaks(signals[0], signals[1])
+    silent = leaks[1] is not None and _is_nothing_else(leaks[1], signals[1])
     for leak, side, other in ((leaks[0], "caller", "agent"), (leaks[1], "agent", "caller")):
-        if leak is not None and leak.gain_db > NEAREST_LEAK_DB:
+        if leak is not None and leak.gain_db > NEAREST_LEAK_DB and not silent:
             raise UserError(
                 f"nothing is measured, because the {other} is in the {side}'s channel, only {-leak.gain_db:.0f} dB under the "
                 f"{side}: nobody can say which of them speaks"
@@ -70,13 +75,14 @@ def own_sides(caller: tuple[Int16, int], agent: tuple[Int16, int], vocal: VocalD
     found = []
     for side, signal, offset, leak in zip(("caller", "agent"), signals, offsets, leaks, strict=True):
         try:
-            found.append(_own(signal, offset, leak, vocal))
+            is_silent = silent and side == "agent"
+            found.append(OwnSide(signal, offset, (), (), None) if is_silent else _own(signal, offset, leak, vocal))
         except TooNoisy as fault:
             raise UserError(f"nothing is measured, because of the {side}'s side: {fault}") from None
         except NoTurn as fault:
             if side == "caller":
                 raise UserError(f"nothing is measured, because of the caller's side: {fault}") from None
-            found.append(OwnSide(signal, offset, (), audible(signal), None))
+            found.append(OwnSide(signal, offset, (), _sounds(signal, leak, ()), None))
     return found[0], found[1]
 
 
@@ -109,14 +115,24 @@ def _own(signal: Float32, offset: float, leak: Leak | None, vocal: VocalDetector
     # A tail fades into the noise without an edge: a change point would be sought far behind the speech.
     leaked = () if own is None else [span for span in runs(~own) if span[1] - span[0] > LEAST_LEAK_S]
     speech = true_edges(cleaned, direct, leaked, ends=rt60_s is None)
-    beside = [s for s in audible(cleaned) if not touches(s, (*found, *speech)) and (own is None or _mostly(own, s))]
-    return OwnSide(cleaned, offset, speech, tuple(beside), rt60_s)
+    return OwnSide(cleaned, offset, speech, _sounds(signal, leak, (*found, *speech)), rt60_s)
+
+
+def _is_nothing_else(leak: Leak, signal: Float32) -> bool:
+    """True if a channel has no other sound than the other side's leak: its own side says nothing all call long."""
+    return float(np.mean(leak.cleaned**2)) < LEAST_OWN * float(np.mean(signal**2))
+
+
+def _sounds(signal: Float32, leak: Leak | None, speech: Sequence[Span]) -> tuple[Span, ...]:
+    """What else is heard of a side beside its speech."""
+    found = audible(signal if leak is None else leak.cleaned)
+    return tuple(s for s in found if not touches(s, speech) and (leak is None or _mostly(leak.own, s)))
 
 
 def _refuse_other_people(signal: Float32, own: NDArray[np.bool_] | None) -> None:
     """Raise `TooNoisy` where an unsteady noise comes near the speech: to a speech model people in the background are speech."""
     level = block_power(signal, BLOCK)
-    speech, floor = speech_power(signal, RATE_HZ), float(np.percentile(level, FLOOR_PERCENTILE))
+    speech, floor = speech_level(signal), float(np.percentile(level, FLOOR_PERCENTILE))
     reaches = swells(level if own is None else level[own[: len(level)]], speech)
     if reaches > max(speech * 10 ** (-UNDER_SPEECH_DB / 10), floor * 10 ** (UNSTEADY_DB / 10)):
         raise TooNoisy(

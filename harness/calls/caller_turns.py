@@ -7,7 +7,7 @@ a lower bound. Pure: spans in, spans out, all in seconds of the call.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -17,7 +17,8 @@ WENT_ON_S: Final = 1.0
 """A caller who speaks again so soon after the agent's first sound was not done. A choice: nobody answers a sentence of which
 they heard less than a second, and interruptions of a reply come later."""
 OVERLAP_S: Final = 0.3
-"""People begin this much before the other has ended without interrupting: the grace of a cut pause (`timing.overlap`)."""
+"""People begin this much before the other has ended without interrupting: the grace of a cut pause (`timing.overlap`). Of an
+agent that broke off nobody knows when it would have ended: it has yielded, however soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,9 @@ class CallerTurn:
     spans: tuple[Span, ...]
 
 
-def caller_turns(caller: Sequence[Span], agent: Sequence[Span]) -> tuple[CallerTurn, ...]:
-    """The caller's turns and interruptions, in order. `caller`, `agent`: the speech of each side, in order."""
+def caller_turns(caller: Sequence[Span], agent: Sequence[Span], broken_off: Collection[float] = ()) -> tuple[CallerTurn, ...]:
+    """The caller's turns and interruptions, in order. `caller`, `agent`: the speech of each side, in order; `broken_off`: the
+    ends at which the agent's is cut off."""
     found: list[CallerTurn] = []
     waiting = deque(caller)
     while waiting:
@@ -41,7 +43,7 @@ def caller_turns(caller: Sequence[Span], agent: Sequence[Span]) -> tuple[CallerT
         over = next((end for start, end in agent if start < span[0] < end), None)
         if over is None:
             found.append(CallerTurn("turn", (span,)))
-        elif over - span[0] <= OVERLAP_S and span[1] > over:
+        elif over - span[0] <= OVERLAP_S and span[1] > over and over not in broken_off:
             found.append(CallerTurn("turn", ((over, span[1]),)))
         elif span[1] - over > BACKCHANNEL_S:
             found.append(CallerTurn("barge_in", ((span[0], over),)))
