@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import soundfile
 from numpy.typing import NDArray
 
 from harness.audio.conditions.line import OnLine, telephone
-from harness.audio.level import AUDIBLE_RMS
+from harness.audio.level import block_power
 from harness.audio.pcm import Int16, to_float, to_int16
+from harness.audio.sound_file import flac
 from harness.calibrate.voice import coloured_noise
 from harness.known.behaviours import BEHAVIOURS, FIXED_MS, GAP_AT_MS, Behaviour, behaviour
 from harness.known.conduct import BED_DB, ECHO_GAIN, ECHO_MS
-from harness.known.sounds import LEVEL_DB, Sound, dc, noise, sound
+from harness.known.sounds import LEVEL_DB, Sound, count, dc, noise, sound
 from harness.known.truth import TurnTruth, write_truth
 
 RATE_HZ: Final = 16_000
@@ -33,8 +33,11 @@ LIVE_ONLY: Final = ("fixed", "at-once", "stall", *(each.name for each in BEHAVIO
 ROWS: Final = (*(f"fixed-{ms}" for ms in FIXED_MS), *(name for name in BEHAVIOURS if name not in LIVE_ONLY))
 CONDITIONS: Final = ("clean", "telephone", "noisy", "cross-talk", "telephone-noisy")
 QUIET: Final = ("clean", "telephone", "cross-talk")
+WIDE: Final = ("clean", "cross-talk")
 DROWNS: Final = ("breath",)
 """In the noise of these conditions nobody would hear it, and a truth that nobody hears is none."""
+FAINT: Final = ("answer", 1)
+"""Its first sound, an /f/, lies above a telephone's band and under a noise 20 dB below its voice, so there it has no onset."""
 NOISE_DB: Final = LEVEL_DB - 20.0
 LEAK_DB: Final = -35.0
 BLOCK: Final = 5 * MS
@@ -46,6 +49,7 @@ PAUSE_S: Final = 1.0
 QUIET_S: Final = 1.0
 UNANSWERED_S: Final = 7.0
 """Silence after a turn that is not answered: longer than any pause that a tool may wait through."""
+LOUD_DB: Final = 8.0
 INTERRUPTED_S: Final = (1.2, 2.0)
 """Where in a long answer the caller interrupts it."""
 
@@ -59,13 +63,21 @@ class KnownCall:
     truths: tuple[TurnTruth, ...]
 
 
-def write_calls(folder: Path, seed: int = 1, progress: Callable[[str], None] = lambda _: None) -> int:
-    """Write all recordings, `truth.csv`, and `calls.csv` for `harness measure`; returns the number of calls."""
+def write_calls(
+    folder: Path,
+    seed: int = 1,
+    progress: Callable[[str], None] = lambda _: None,
+    plan: Sequence[tuple[str, str]] | None = None,
+) -> int:
+    """Write recordings, `truth.csv`, and `calls.csv` for `harness measure`; returns the number of calls.
+
+    `plan`: the behaviour and condition of each; None: as `planned`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     truths: list[TurnTruth] = []
     files: list[tuple[str, str]] = [("file", "caller")]
-    for call in known_calls(seed):
-        soundfile.write(folder / f"{call.name}.flac", call.samples, RATE_HZ, subtype="PCM_16")
+    for call in known_calls(seed, plan):
+        (folder / f"{call.name}.flac").write_bytes(flac(call.samples, RATE_HZ))
         truths += call.truths
         files.append((f"{call.name}.flac", "left"))
         progress(call.name)
@@ -139,7 +151,7 @@ class _Made:
         anchors = {"end": end, "begin": begin, "pause": begin + len(said[0])}
         over, onsets = end, []
         for part in (part for part in self.known.parts if part.anchor != "open"):
-            found = sound(part.sound, RATE_HZ, self.voice + turn)
+            found = sound(part.sound, RATE_HZ, self._voice(part.sound, turn))
             onset = anchors[part.anchor] + round(self.known.at_ms(part) * MS)
             over = max(over, self._say(found, onset))
             onsets.append((found.kind, (onset - end) / MS))
@@ -153,6 +165,12 @@ class _Made:
             self.known.silent_ms + self.known.late_ms or None,
         ))  # fmt: skip
         return over if onsets else over + round(UNANSWERED_S * RATE_HZ)
+
+    def _voice(self, name: str, turn: int) -> int:
+        """The number of a turn's voice."""
+        voice = self.voice + turn
+        drowns = self.condition not in WIDE and name == FAINT[0] and voice % count(name) == FAINT[1]
+        return voice + 1 if drowns else voice
 
     def _say(self, found: Sound, onset: int) -> int:
         """Lay out a sound of the agent; returns where it is over."""
@@ -172,11 +190,11 @@ class _Made:
         if stops_ms is None:
             self.caller.append((start + at, said := _caller(self.voice + turn + 2)))
             return start + at + len(said)
-        loud = np.abs(samples.astype(np.int32)) > 10 * AUDIBLE_RMS
+        loud = block_power(samples, BLOCK) > 10 ** ((LEVEL_DB - LOUD_DB) / 10)
         stops = round(stops_ms * MS)
-        # Both ends fall within sound: in a pause the agent would be silent before it yields.
-        while not (loud[at] and loud[at + stops - 1]):
-            at += 1
+        # Both ends fall within a vowel: in a pause the agent would be silent before it yields.
+        while not (loud[at // BLOCK] and loud[(at + stops) // BLOCK - 1] and loud[(at + stops) // BLOCK - 2]):
+            at += BLOCK
         self.agent[-1] = start, samples[: at + stops]
         return start + at
 
@@ -184,7 +202,7 @@ class _Made:
 def _caller(voice: int) -> Int16:
     """A sentence of the caller, from its first sample of speech to its spoken end."""
     samples = sound("caller", RATE_HZ, voice).samples
-    power = (to_float(samples[: len(samples) // BLOCK * BLOCK]).reshape(-1, BLOCK) ** 2).mean(axis=1)
+    power = block_power(samples, BLOCK)
     last = np.flatnonzero(power >= EDGE * np.maximum.accumulate(power))[-1]
     return samples[: (int(last) + 1) * BLOCK]
 

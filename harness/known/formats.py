@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, Final
 
+from harness.calls.recordings import SUFFIXES
 from harness.errors import UserError
 from harness.foreign_files import FileFault, refuse_depth
 from harness.known.score import Theirs
@@ -103,7 +104,8 @@ def _read(path: Path) -> Iterator[Theirs]:
     rows = CsvRows(path, (*COLUMNS, *NAMES))
     if {"context", "ttfa_ms"} <= set(rows.columns):  # our own table
         ours = (({f"heart.{k}" if k.endswith("_ms") else k: v for k, v in row.cells.items()}, row.where) for row in rows)
-        return _figures(list(ours), "")
+        # Where the caller is a recording, the call is named as its file, and the context is that with a part of its hash.
+        return _figures([({**own, "context": _name(own, "context", "call")}, where) for own, where in ours], "")
     if not set(NAMES).isdisjoint(rows.columns):
         return _figures([(dict(row.cells), row.where) for row in rows], "")
     rows.must_have(COLUMNS, more=MEND)
@@ -122,6 +124,12 @@ def _of_run(folder: Path) -> Iterator[Theirs]:
         for turn, timing in enumerate(session.turn_timings, 1):
             for figure, ms in figures_of(timing).items():
                 yield Theirs(files[session.key.context_id], turn + (figure == "yield"), figure, ms, str(k))
+
+
+def _name(own: Mapping[str, Any], context: str, file: str) -> str:
+    """The name of a call of ours: of a recording its file's, of others their context's."""
+    name = PurePath(own.get(file) or "")
+    return name.stem if name.suffix.lower() in SUFFIXES else str(own[context])
 
 
 def _of_csv(rows: CsvRows) -> Iterator[Theirs]:

@@ -1,15 +1,21 @@
 """The recordings of known calls: what was laid out is what their truth says, and `harness measure` finds it."""
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
+from harness.calls.as_run import CallsAsked, measure_calls
+from harness.calls.recordings import find_calls
 from harness.known.behaviours import BEHAVIOURS
 from harness.known.calls import CONDITIONS, MS, RATE_HZ, ROWS, known_calls, planned, write_calls
+from harness.known.formats import read_theirs
+from harness.known.score import ALL, Errors, score
 from harness.known.truth import read_truth
+from harness.progress import RunProgress
 
 CLEAN = [(row, "clean") for row in ROWS if BEHAVIOURS.get(row) is None or BEHAVIOURS[row].bed == "none"]
 
@@ -54,6 +60,49 @@ def test_the_same_seed_gives_the_same_samples_and_another_seed_others() -> None:
         assert one.truths == again.truths
         assert np.array_equal(one.samples, again.samples)
         assert one.truths[0].spoken_end_s != other.truths[0].spoken_end_s
+
+
+SHORT = [
+    ("fixed-300", "clean"), ("click", "clean"), ("cut-pause", "clean"), ("yields-60", "clean"), ("late-greeting", "clean"),
+    ("underrun", "telephone"), ("never-yields", "telephone"), ("fixed-1200", "telephone-noisy"), ("cut-over", "noisy"),
+    ("yields-400", "telephone-noisy"), ("echo", "telephone-noisy"), ("no-reply", "cross-talk"),
+]  # fmt: skip
+
+
+def scored(folder: Path, seed: int, plan: Sequence[tuple[str, str]] | None = None) -> dict[tuple[str, str, str], Errors]:
+    """Figure, behaviour and condition → our errors on recordings, as `harness measure` and `known score` find them."""
+    write_calls(folder / "calls", seed, plan=plan)
+    asked = CallsAsked(find_calls(folder / "calls"), folder / "calls", "agent", folder / "run")
+    measure_calls(asked, RunProgress(quiet=True)).close()
+    found = score(read_truth(folder / "calls" / "truth.csv"), read_theirs(folder / "run"))
+    assert not found.unreported
+    assert not found.unmatched
+    return {(row.figure, row.behaviour, row.condition): row for row in found.rows}
+
+
+def most_ms(row: Errors, share: float) -> float:
+    return float(np.quantile(np.abs(row.errors_ms), share))
+
+
+def test_ours_are_right_on_recordings(tmp_path: Path) -> None:
+    rows = scored(tmp_path, 8, SHORT)
+    for figure in ("sound", "speech", "answer", "yield", "cut"):
+        assert (rows[figure, ALL, ALL].missing, rows[figure, ALL, ALL].invented) == (0, 0), figure
+    assert most_ms(rows["speech", ALL, "clean"], 1) <= 5
+    assert most_ms(rows["speech", ALL, "telephone-noisy"], 1) <= 25
+    assert len(rows["yield", ALL, ALL].errors_ms) == 4
+    assert len(rows["cut", ALL, ALL].errors_ms) == 4
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [4, 5])
+def test_ours_are_right_on_all_recordings(seed: int, tmp_path: Path) -> None:
+    """Of seeds on which nothing was chosen."""
+    rows = scored(tmp_path, seed)
+    for figure in ("speech", "yield", "cut"):
+        assert (rows[figure, ALL, ALL].missing, rows[figure, ALL, ALL].invented) == (0, 0), figure
+    assert most_ms(rows["speech", ALL, "clean"], 0.95) <= 5
+    assert most_ms(rows["speech", ALL, "telephone-noisy"], 0.95) <= 25
 
 
 @pytest.mark.long
