@@ -18,6 +18,7 @@ from websockets.asyncio.client import connect
 
 from harness.known.score import HEAD
 from harness.known.wires import WIRES
+from tests.harness.known.live import STARTS_S
 from tests.tutorial import blocks_of, run_lines
 
 PAGE: Final = (Path(__file__).parents[1] / "docs" / "conformance.md").read_text(encoding="utf-8")
@@ -74,7 +75,7 @@ async def test_a_stranger_scores_a_tool_that_calls_agents(stranger: tuple[Path, 
         "bash", "-c", serving, cwd=folder, env=dict(environment), stdout=asyncio.subprocess.PIPE, start_new_session=True
     )
     assert server.stdout is not None
-    said = (await asyncio.wait_for(server.stdout.readline(), 60)).decode()
+    said = (await asyncio.wait_for(server.stdout.readline(), STARTS_S)).decode()
     address = said.split(" ")[0].rstrip("/")
     asked = re.findall(r"/([\w-]+)\?call=(\w)", PAGE)
     assert len(asked) == 2

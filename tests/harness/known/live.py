@@ -21,6 +21,8 @@ from harness.recording.files import load
 from harness.recording.record import Recording
 
 CALLER_HZ = 16_000
+STARTS_S = 300.0
+"""To load it all, on a machine that many tests share."""
 LIMITS = Limits(quiet_s=1.2, no_reply_s=5.0, total_s=20.0)
 
 
@@ -34,7 +36,7 @@ async def known_agent(wire: str, truth: Path, *more: str) -> AsyncIterator[str]:
     assert process.stdout is not None
     lines = asyncio.create_task(process.stdout.readline())
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(STARTS_S):
             url = json.loads(await lines)["url"]
         reading = asyncio.create_task(process.stdout.read())
         yield url
