@@ -244,30 +244,30 @@ def _row(row: Row, errors: Errors, parts: Sequence[Errors], remark: str) -> Row:
 
 
 def by_behaviour(rows: Sequence[Row]) -> str:
-    """Markdown: the bias of each peer in each behaviour of live calls."""
+    """Markdown: the bias of each peer in each behaviour of live calls, in the order in which they are played."""
     shown = [row for row in rows if row.behaviours and row.figure in ONSETS]
-    names = list(dict.fromkeys(name for row in shown for name in row.behaviours if row.behaviours[name] is not None))
-    lines = [
-        "| " + " | ".join(("behaviour", *(f"{row.peer}, {row.setting}" for row in shown))) + " |",
-        "|---" * (len(shown) + 1) + "|",
-    ]
-    lines += ["| " + " | ".join((name, *(_ms(row.behaviours.get(name)) for row in shown))) + " |" for name in names]
-    return "\n".join([*lines, ""])
+    found = {name for row in shown for name, ms in row.behaviours.items() if ms is not None}
+    lines = [("behaviour", *(f"{row.peer}, {row.setting}" for row in shown)), ("---",) * (len(shown) + 1)]
+    lines += [(name, *(_ms(row.behaviours.get(name)) for row in shown)) for name in BEHAVIOURS if name in found]
+    return _markdown(lines)
 
 
 def _ms(ms: float | None) -> str:
-    return "–" if ms is None else f"{ms:,.0f}".replace("-", "−")
+    return "–" if ms is None else f"{ms:,.0f}".replace("-0", "0").replace("-", "−")
 
 
 def table(rows: Sequence[Row]) -> str:
     """Markdown: a line for each figure of a peer at a setting."""
-    lines = ["| " + " | ".join((*HEAD, "")) + " |", "|---" * (len(HEAD) + 1) + "|"]
+    lines: list[tuple[str, ...]] = [(*HEAD, "remark"), ("---",) * (len(HEAD) + 1)]
     for row in rows:
         times = (_ms(row.bias_ms), _ms(row.p50_ms), _ms(row.p95_ms))
         counts = (str(row.turns), str(row.reported), *times, str(row.missing), str(row.invented)) if row.figure else ("–",) * 7
-        cells = (row.peer, row.version or "–", row.wire, row.setting, row.figure or "–", *counts, row.date, row.remark)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |")
-    return "\n".join([*lines, ""])
+        lines.append((row.peer, row.version or "–", row.wire, row.setting, row.figure or "–", *counts, row.date, row.remark))
+    return _markdown(lines)
+
+
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
+    return "".join("|".join(("", *(cell.replace("|", "/").replace("<", "&lt;") for cell in line), "")) + "\n" for line in lines)
 
 
 def main() -> int:

@@ -40,4 +40,4 @@ def test_a_row_counts_what_is_missing_and_invented(tmp_path: Path) -> None:
     assert (found.figure, found.turns, found.reported, found.missing, found.invented) == ("sound", 3, 2, 1, 1)
     assert found.bias_ms == pytest.approx(-10.0)
     assert found.behaviours["fixed-300"] == pytest.approx(-10.0)
-    assert "| tool | tool 1 | raw-pcm | default | sound | 3 | 2 | −10 | 10 | – | 1 | 1 | 2026-11-30 |  |" in table([found])
+    assert "|tool|tool 1|raw-pcm|default|sound|3|2|−10|10|–|1|1|2026-11-30||" in table([found])
