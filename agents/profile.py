@@ -177,10 +177,6 @@ class TextProfile(AgentProfile):
         return refuses_sampling(self.model) or self.reasoning_effort not in (None, "none")
 
     @property
-    def family(self) -> str | None:
-        return self.stated_family or family_of(self.model)
-
-    @property
     def weights(self) -> tuple[str, ...]:
         embedded = self.base_url is None and "/" not in self.model and not self.model.endswith(".gguf")
         return (self.model,) if embedded else ()

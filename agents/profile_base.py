@@ -24,6 +24,7 @@ from pydantic import (
 )
 
 from harness.agents.connections.spec import ConnectionSpec
+from harness.agents.model_family import family_of
 from harness.agents.profile_plain import as_toml, compared, shown
 from harness.agents.this_machine import is_this_machine, local_ports
 from harness.foreign_toml import parse_toml
@@ -152,7 +153,9 @@ class AgentProfile(ProfileSettings):
     @property
     def family(self) -> str | None:
         """Family of the language model, so that no judge of the same family judges it; None when it is not known."""
-        return self.stated_family
+        # A profile names the model itself, or in the part that thinks.
+        named = getattr(getattr(self, "think", None) or self, "model", None)
+        return self.stated_family or (family_of(named) if named else None)
 
     @property
     def source(self) -> Path | None:

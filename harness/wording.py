@@ -42,6 +42,13 @@ def milliseconds(value: float | None) -> str:
     return f"{value / 1_000:.2f} s".replace("-", "−")
 
 
+def elo_band(low: float | None, high: float | None) -> str:
+    """`1480–1530`; `≥ 1720` or `≤ 1280` for one that won or lost every comparison; empty without an interval."""
+    if low is not None and high is not None:
+        return f"{low:.0f}–{high:.0f}"
+    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else ""
+
+
 def latency_band(low_ms: float | None, high_ms: float | None) -> str:
     """`430–520 ms`, `1.35–1.55 s`, `≥ 2.10 s` if it extends into "no reply"; empty without an interval."""
     if low_ms is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from harness.errors import UserError
 from harness.extras import require_pictures
 from harness.files import write_whole
 from harness.reports.charts import elo_latency_chart, elo_latency_points
@@ -40,6 +41,24 @@ def picture_spec(chart: Chart, words: str) -> Spec:
         ]}  # fmt: skip
     spec["config"] = on_paper()
     return spec
+
+
+def write_picture(chart: Chart, words: str, picture: Path) -> None:
+    """Write the picture of `--picture` as PNG or SVG, by the ending of its name.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    import vl_convert
+
+    spec = picture_spec(chart, words)
+    svg = picture.suffix == ".svg"
+    try:
+        write_whole(picture, vl_convert.vegalite_to_svg(spec) if svg else vl_convert.vegalite_to_png(spec, scale=SCALE))
+    except OSError as error:
+        raise UserError(
+            f"--picture {picture}: cannot be written ({error.strerror}); name a file in a folder that exists"
+        ) from error
 
 
 def write_pictures(charts: Iterable[Chart], words: str, folder: Path) -> tuple[Path, ...]:

@@ -15,6 +15,7 @@ from harness.wording import (
     LEAST_RANGE_MS,
     UNKNOWN_TEXT,
     cannot_tell,
+    elo_band,
     had_it_been_its_own,
     latency_band,
     milliseconds,
@@ -61,12 +62,8 @@ def elo(value: float | None) -> str:
 
 
 def elo_interval(estimate: Estimate) -> str:
-    """`1480–1530`, `≥ 1720` or `≤ 1280` if one end is known; empty without an interval."""
-    if estimate.low is not None and estimate.high is not None:
-        return f"{estimate.low:.0f}–{estimate.high:.0f}"
-    if estimate.low is not None:
-        return f"≥ {estimate.low:.0f}"
-    return f"≤ {estimate.high:.0f}" if estimate.high is not None else ""
+    """As `elo_band` writes it."""
+    return elo_band(estimate.low, estimate.high)
 
 
 def share_interval(estimate: Estimate) -> str:

@@ -31,14 +31,15 @@ from harness.agents.connections.wire import (
     PlayoutClock,
     Received,
     Wire,
+    arrived,
     audio_of,
+    marks_of,
     parse_object,
     refuse_history,
     shown,
     shown_error,
 )
 from harness.agents.message import Message
-from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
 from harness.agents.profile_spoken import KeyedBot, SampleRate
 from harness.agents.reply_signs import MORE_COMES
@@ -58,6 +59,7 @@ _MENDS: Final[Mapping[str, str]] = MappingProxyType(
 """What mends an error, by its code."""
 _DURATIONS: Final = MappingProxyType({"ttft_s": ("ttt_text_latency", "ttt_latency"), "voice_s": ("tts_latency",)})
 """Name in a mark's detail → the names in `LatencyReport` and in `AgentStartedSpeaking`."""
+_mark: Final = marks_of("deepgram")
 
 
 class DeepgramWire(Wire):
@@ -135,10 +137,6 @@ class DeepgramWire(Wire):
                 raise NotOfThisWire(f"an event without a type: {shown(message)}")
         return NOTHING
 
-    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
-        del now_ns
-        return (frame,)
-
     def _on_sound(self, pcm: bytes, arrival_ns: int) -> Received:
         heard = audio_of(pcm, self._rate_hz, arrival_ns)
         self._playout.add(arrival_ns, len(pcm) // 2, self._rate_hz)
@@ -190,7 +188,7 @@ class DeepgramWire(Wire):
         if not self._applied:
             mend = _MENDS.get(code)
             raise ConnectionFailed(f"the server says: {said}{f': {mend}' if mend else ''}")
-        return Received(events=(Mark(AGENT_ERROR, arrival_ns, arrival_ns, {"message": said, "stamped": "arrival"}),))
+        return Received(events=(arrived(AGENT_ERROR, arrival_ns, message=said),))
 
 
 def _functions(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -203,10 +201,6 @@ def _durations(data: Mapping[str, Any], arrival_ns: int) -> tuple[Event, ...]:
     found = {to: said[name] for to, names in _DURATIONS.items() for name in reversed(names) if name in said}
     name = "started_speaking" if data.get("type") == "AgentStartedSpeaking" else "latency"
     return (_mark(name, arrival_ns, **found),)
-
-
-def _mark(name: str, arrival_ns: int, **detail: object) -> Mark:
-    return Mark(f"deepgram.{name}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
 
 
 class Provider(ProfileSettings):
@@ -249,10 +243,6 @@ class DeepgramProfile(KeyedBot):
         if self.agent_id is not None and (self.listen or self.speak or self.instructions or self.greeting):
             raise ValueError("agent_id: a stored one has its own listen, speak, instructions and greeting")
         return self
-
-    @property
-    def family(self) -> str | None:
-        return self.stated_family or (family_of(self.think.model) if self.think and self.think.model else None)
 
     @property
     def accepts_a_history(self) -> bool:

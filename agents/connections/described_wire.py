@@ -22,7 +22,6 @@ from harness.agents.connection import (
     Cleared,
     ConnectionFailed,
     Event,
-    Mark,
     Transcript,
 )
 from harness.agents.connections.described_messages import Matcher, filled, has_place, name_of, text_at, values_at
@@ -32,7 +31,9 @@ from harness.agents.connections.wire import (
     PlayoutClock,
     Received,
     Wire,
+    arrived,
     from_base64,
+    marks_of,
     parse_object,
     refuse_history,
     sample_rate,
@@ -50,6 +51,7 @@ _MOST_NAMED: Final = 20
 _LONGEST: Final = 200
 _BEFORE: Final = ("speech_started", "decided", "requested", "asked", "words", "tool_called", "tool_done")
 _RATE: Final = re.compile(r"\d{4,6}(?=\D*$)")
+_mark: Final = marks_of("wire")
 
 
 class DescribedWire(Wire):
@@ -160,7 +162,7 @@ class DescribedWire(Wire):
                 said = shown_error(*([text for path in paths if (text := text_at(data, path))] or [name_of(data)]))
                 if not self.ready:
                     raise ConnectionFailed(f"the server says: {said}", self._kind_of(said) or "refused")
-                yield Mark(AGENT_ERROR, arrival_ns, arrival_ns, {"message": said, "stamped": "arrival"})
+                yield arrived(AGENT_ERROR, arrival_ns, message=said)
 
     def _begins(self, data: Mapping[str, Any], arrival_ns: int) -> Iterator[Event]:
         for name in _BEFORE:
@@ -233,7 +235,7 @@ class DescribedWire(Wire):
     def _not_matched(self, name: str, arrival_ns: int) -> Iterator[Event]:
         if name not in self._unmatched and len(self._unmatched) < _MOST_NAMED:
             self._unmatched[name] = None
-            yield Mark(IGNORED, arrival_ns, arrival_ns, {"message": f"no row of [wire] matches {name}", "stamped": "arrival"})
+            yield arrived(IGNORED, arrival_ns, message=f"no row of [wire] matches {name}")
 
 
 def _turns(history: History, turns: Sequence[Message]) -> Iterator[Any]:
@@ -263,7 +265,3 @@ def _rate_in(data: Mapping[str, Any], path: str) -> int | None:
         found = _RATE.search(value)
         value = int(found[0]) if found else None
     return None if value is None else sample_rate(value)
-
-
-def _mark(name: str, arrival_ns: int, **detail: object) -> Mark:
-    return Mark(f"wire.{name}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})

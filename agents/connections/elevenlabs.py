@@ -48,7 +48,9 @@ from harness.agents.connections.wire import (
     Outgoing,
     Received,
     Wire,
+    arrived,
     from_base64,
+    marks_of,
     parse_object,
     refuse_history,
     shown,
@@ -83,6 +85,7 @@ _MEANINGS: Final[Meanings] = (
     ("not exist|not found|agent_id", "not_found", "check agent_id"),
 )  # fmt: skip
 """Its codes (1002, 1008) say little."""
+_mark: Final = marks_of("elevenlabs")
 
 
 class ElevenLabsWire(Wire):
@@ -193,7 +196,7 @@ class ElevenLabsWire(Wire):
         said = ": ".join(words) or kind.replace("_", " ")
         if not self.ready:
             raise meant_by(said, _MEANINGS) or ConnectionFailed(f"the server says: {shown(said, 200)}")
-        return Mark(AGENT_ERROR, arrival_ns, arrival_ns, {"message": shown(said, 200), "stamped": "arrival"})
+        return arrived(AGENT_ERROR, arrival_ns, message=shown(said, 200))
 
     def _called(self, call: Mapping[str, Any], arrival_ns: int) -> Received:
         name, key = str(call.get("tool_name")), call.get("tool_call_id")
@@ -221,10 +224,6 @@ def _words(role: Literal["user", "assistant"], text: object, arrival_ns: int) ->
 
 def _number(written: object) -> int:
     return written if isinstance(written, int) and not isinstance(written, bool) else -1
-
-
-def _mark(name: str, arrival_ns: int, **detail: object) -> Mark:
-    return Mark(f"elevenlabs.{name}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
 
 
 @dataclass(frozen=True, slots=True)

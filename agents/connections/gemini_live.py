@@ -46,6 +46,7 @@ from harness.agents.connections.wire import (
     Outgoing,
     Received,
     Wire,
+    arrived,
     from_base64,
     parse_object,
     refuse_history,
@@ -56,7 +57,6 @@ from harness.agents.connections.wire import (
     whole_samples,
 )
 from harness.agents.message import Message
-from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
 from harness.agents.profile_spoken import KeyedBot, SampleRate
 from harness.agents.reply_signs import MORE_COMES
@@ -212,9 +212,10 @@ class GeminiLiveWire(Wire):
         yield from self._spoken("assistant", arrival_ns)
         reason = content.get("turnCompleteReason")
         if reason not in _TURN_ENDED_WELL:
-            yield _error(f"the turn ended with {shown(str(reason))}", arrival_ns)
+            yield arrived(AGENT_ERROR, arrival_ns, message=f"the turn ended with {shown(str(reason))}")
         elif self._written and "audio" not in self._begun:
-            yield _error(f"it answers in writing ({shown(self._written)}): name a model that speaks (native audio)", arrival_ns)
+            said = f"it answers in writing ({shown(self._written)}): name a model that speaks (native audio)"
+            yield arrived(AGENT_ERROR, arrival_ns, message=said)
         self._begun.clear()
         self._written = ""
         # While it still reasons or runs a function, a turn of the model ends and another follows.
@@ -231,12 +232,7 @@ class GeminiLiveWire(Wire):
 
 
 def _mark(name: str, arrival_ns: int, **detail: object) -> Mark:
-    given = {key: value for key, value in detail.items() if value is not None}
-    return Mark(f"gemini.{name}", arrival_ns, arrival_ns, {**given, "stamped": "arrival"})
-
-
-def _error(said: str, arrival_ns: int) -> Mark:
-    return Mark(AGENT_ERROR, arrival_ns, arrival_ns, {"message": said, "stamped": "arrival"})
+    return arrived(f"gemini.{name}", arrival_ns, **{key: value for key, value in detail.items() if value is not None})
 
 
 def _standard(coded: object) -> object:
@@ -292,10 +288,6 @@ class GeminiLiveProfile(KeyedBot):
             if name in generation:
                 raise ValueError(f"leave out {name}: {instead}")
         return generation
-
-    @property
-    def family(self) -> str | None:
-        return self.stated_family or family_of(self.model)
 
     @property
     def accepts_a_history(self) -> bool:

@@ -13,10 +13,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from harness.agents.connection import AGENT_ERROR, Connection, ConnectionFailed, Mark
+from harness.agents.connection import AGENT_ERROR, Connection, ConnectionFailed
 from harness.agents.connections.carrier import CALLED, CALLER, RATE_HZ, CarrierWire, TelephoneBot, about_bot, call
 from harness.agents.connections.websocket import settings_of
-from harness.agents.connections.wire import NOTHING, Garbage, NotOfThisWire, Outgoing, Received, parse_object, shown
+from harness.agents.connections.wire import NOTHING, Garbage, NotOfThisWire, Outgoing, Received, arrived, parse_object, shown
 
 VERSION: Final = "2"
 PING_FRAMES: Final = 250
@@ -77,15 +77,13 @@ class GenesysWire(CarrierWire):
             case "event" if any(isinstance(one, dict) and one.get("type") == "barge_in" for one in _listed(more, "entities")):
                 return self.clear(arrival_ns)
             case "disconnect":
-                why = {"reason": shown(str(more.get("reason", "")), 100), "stamped": "arrival"}
-                leaves = Mark("genesys.disconnect", arrival_ns, arrival_ns, why)
+                leaves = arrived("genesys.disconnect", arrival_ns, reason=shown(str(more.get("reason", "")), 100))
                 return Received(events=(leaves,), replies=tuple(self.goodbye()))
             case "error":
                 said = f"{more.get('code', '')} {more.get('message', '')}".strip()
                 if not self._opened:
                     raise ConnectionFailed(f"the bot refuses the call: {shown(said, 200)}", "refused")
-                error = {"message": shown(said, 200), "stamped": "arrival"}
-                return Received(events=(Mark(AGENT_ERROR, arrival_ns, arrival_ns, error),))
+                return Received(events=(arrived(AGENT_ERROR, arrival_ns, message=shown(said, 200)),))
         return NOTHING
 
     def _on_opened(self, more: Mapping[str, Any]) -> Received:

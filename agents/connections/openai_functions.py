@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from harness.agents.connection import Mark
+from harness.agents.connections.wire import arrived
 
 BEGUN: Final = "realtime.function_call.begun"
 ENDED: Final = "realtime.function_call.ended"
@@ -67,17 +68,13 @@ class FunctionCalls:
             return ()
         self._seen.add(str(call))
         self._in_flight[str(call)] = None
-        return (_call_mark(BEGUN, str(call), arrival_ns),)
+        return (arrived(BEGUN, arrival_ns, call=str(call)),)
 
     def _end(self, calls: tuple[object, ...], arrival_ns: int) -> tuple[Mark, ...]:
         ended = [str(call) for call in calls if str(call) in self._in_flight]
         for call in ended:
             del self._in_flight[call]
-        return tuple(_call_mark(ENDED, call, arrival_ns) for call in ended)
-
-
-def _call_mark(name: str, call: str, arrival_ns: int) -> Mark:
-    return Mark(name, arrival_ns, arrival_ns, {"call": call, "stamped": "arrival"})
+        return tuple(arrived(ENDED, arrival_ns, call=call) for call in ended)
 
 
 def declared(tools: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -45,7 +45,6 @@ from harness.agents.connections.wire import (
     whole_samples,
 )
 from harness.agents.message import Message
-from harness.agents.model_family import family_of
 from harness.agents.profile_spoken import KeyedBot
 
 UTTERANCE_GAP_MS: Final = 800
@@ -200,10 +199,6 @@ class LiveProfile(KeyedBot):
         if self.delegation_model is None and (self.tools or self.reasoning_effort):
             raise ValueError("delegation_model is needed: a live model has no functions and no effort of its own")
         return self
-
-    @property
-    def family(self) -> str | None:
-        return self.stated_family or family_of(self.model)
 
     def _options(self) -> dict[str, Any]:
         instructions = self.instructions or system_instruction(ReplySettings())

@@ -42,7 +42,6 @@ from harness.agents.connections.wire import (
     whole_samples,
 )
 from harness.agents.message import Message
-from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
 from harness.agents.profile_spoken import KeyedBot
 from harness.agents.reply_signs import MORE_COMES
@@ -309,10 +308,6 @@ class RealtimeProfile(KeyedBot):
     accepts_history: bool = True
 
     newer: ClassVar[frozenset[str]] = frozenset(("headers", "reasoning_effort", "speed", "tools"))
-
-    @property
-    def family(self) -> str | None:
-        return self.stated_family or (family_of(self.model) if self.model else None)
 
     def _options(self) -> dict[str, Any]:
         detection = self.turn_detection

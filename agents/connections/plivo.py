@@ -19,10 +19,10 @@ from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import model_validator
 
-from harness.agents.connection import Capabilities, Connection, Mark
+from harness.agents.connection import Capabilities, Connection
 from harness.agents.connections.carrier import RATE_HZ, CarrierWire, Encoding, TelephoneBot, about_bot, call, inner
 from harness.agents.connections.websocket import settings_of
-from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, from_base64, shown
+from harness.agents.connections.wire import NOTHING, Garbage, Outgoing, Received, arrived, from_base64, shown
 
 _NAMES: Final[Mapping[Encoding, str]] = MappingProxyType({"ulaw": "audio/x-mulaw", "l16": "audio/x-l16"})
 _PLAYED: Final[Mapping[tuple[str, str], tuple[Encoding, int]]] = MappingProxyType(
@@ -77,8 +77,7 @@ class PlivoWire(CarrierWire):
             case "clearAudio":
                 return self.clear(arrival_ns, self.message("clearedAudio"))
             case "sendDTMF":
-                keys = {"keys": shown(str(data.get("dtmf"))), "stamped": "arrival"}
-                return Received(events=(Mark("plivo.sendDTMF", arrival_ns, arrival_ns, keys),))
+                return Received(events=(arrived("plivo.sendDTMF", arrival_ns, keys=shown(str(data.get("dtmf")))),))
         return NOTHING
 
     def mark_back(self, name: Any) -> Outgoing:

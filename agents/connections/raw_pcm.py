@@ -22,6 +22,7 @@ from harness.agents.connections.wire import (
     Outgoing,
     Received,
     Wire,
+    arrived,
     audio_of,
     parse_object,
     refuse_history,
@@ -74,15 +75,10 @@ class RawPcmWire(Wire):
             case "mark":
                 return Received(events=(mark_of(data, arrival_ns),))
             case "error":
-                said = {"message": shown(str(data.get("message", "")), 200), "stamped": "arrival"}
-                return Received(events=(Mark(AGENT_ERROR, arrival_ns, arrival_ns, said),))
+                return Received(events=(arrived(AGENT_ERROR, arrival_ns, message=shown(str(data.get("message", "")), 200)),))
             case str():
                 return NOTHING
         raise NotOfThisWire(f"a message without a type: {shown(message)}")
-
-    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
-        del now_ns
-        return (frame,)
 
 
 def transcript_of(data: Mapping[str, Any], arrival_ns: int) -> Transcript:

@@ -14,12 +14,22 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
-from harness.agents.connection import Capabilities, Cleared, Connection, Event, Mark, Transcript
+from harness.agents.connection import Capabilities, Cleared, Connection, Event, Transcript
 from harness.agents.connections.about import About
 from harness.agents.connections.placed_call import PlacedBot, PlacedWire, over_placed_call
 from harness.agents.connections.tools import Tool
 from harness.agents.connections.websocket import settings_of
-from harness.agents.connections.wire import NOTHING, Garbage, NotOfThisWire, Outgoing, Received, audio_of, parse_object, shown
+from harness.agents.connections.wire import (
+    NOTHING,
+    Garbage,
+    NotOfThisWire,
+    Outgoing,
+    Received,
+    audio_of,
+    marks_of,
+    parse_object,
+    shown,
+)
 from harness.agents.message import Message
 from harness.agents.profile_spoken import SampleRate
 
@@ -28,6 +38,7 @@ MOST_CHARACTERS: Final = 100_000
 """Longest transcript that is put together of deltas: an hour of speech has 60,000."""
 _ROLES: Final[Mapping[str, Literal["user", "assistant"]]] = MappingProxyType({"user": "user", "agent": "assistant"})
 _HISTORY: Final = MappingProxyType({"user": "MESSAGE_ROLE_USER", "assistant": "MESSAGE_ROLE_AGENT"})
+_mark: Final = marks_of("ultravox")
 
 
 class UltravoxWire(PlacedWire):
@@ -78,10 +89,6 @@ class UltravoxWire(PlacedWire):
                 return NOTHING
         raise NotOfThisWire(f"a message without a type: {shown(message)}")
 
-    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
-        del now_ns
-        return (frame,)
-
     def _on_state(self, state: str, arrival_ns: int) -> tuple[Event, ...]:
         before, self._state = self._state, state
         if state == before or state not in ("idle", "listening", "thinking", "speaking"):
@@ -119,10 +126,6 @@ class UltravoxWire(PlacedWire):
             answer |= {"errorType": "undefined", "errorMessage": f"no answer is set for {name}"}
         begun, ended = (_mark(f"tool_{step}", arrival_ns, call=shown(call)) for step in ("called", "done"))
         return Received((begun, ended), (json.dumps(answer),))
-
-
-def _mark(name: str, arrival_ns: int, **detail: object) -> Mark:
-    return Mark(f"ultravox.{name}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
 
 
 class UltravoxProfile(PlacedBot):

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import model_validator
 
-from harness.agents.connection import AGENT_ERROR, Capabilities, Cleared, Connection, ConnectionFailed, Event, FailureKind, Mark
+from harness.agents.connection import AGENT_ERROR, Capabilities, Cleared, Connection, ConnectionFailed, Event, FailureKind
 from harness.agents.connection import Transcript as Words
 from harness.agents.connections.about import About
 from harness.agents.connections.placed_call import PlacedBot, PlacedWire, over_placed_call
@@ -25,13 +25,14 @@ from harness.agents.connections.wire import (
     NotOfThisWire,
     Outgoing,
     Received,
+    arrived,
     audio_of,
+    marks_of,
     parse_object,
     refuse_history,
     shown,
 )
 from harness.agents.message import Message
-from harness.agents.model_family import family_of
 from harness.agents.profile_base import ProfileSettings
 from harness.agents.reply_signs import MORE_COMES
 
@@ -48,6 +49,7 @@ _ENDS: Final[tuple[tuple[str, FailureKind, str], ...]] = (
     ("401|403|unauthorized|access-denied", "unauthorised", "check the provider's key that is stored at Vapi, and its models"),
 )
 """What the reasons of ended calls say: the words in them, the kind of failure, and what mends it."""
+_mark: Final = marks_of("vapi")
 
 
 class VapiWire(PlacedWire):
@@ -102,15 +104,10 @@ class VapiWire(PlacedWire):
             case "status-update" if data.get("status") == "ended":
                 return _ended(str(data.get("endedReason", "")), arrival_ns)
             case "hang":
-                said = {"message": "Vapi says that a part of the assistant is late (hang)", "stamped": "arrival"}
-                return (Mark(AGENT_ERROR, arrival_ns, arrival_ns, said),)
+                return (arrived(AGENT_ERROR, arrival_ns, message="Vapi says that a part of the assistant is late (hang)"),)
             case str():
                 return NOTHING.events
         raise NotOfThisWire(f"a message without a type: {shown(repr(dict(data)))}")
-
-    def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
-        del now_ns
-        return (frame,)
 
     def goodbye(self) -> Sequence[Outgoing]:
         return (json.dumps({"type": "end-call"}),)
@@ -139,10 +136,6 @@ def _ended(reason: str, arrival_ns: int) -> tuple[Event, ...]:
     raise ConnectionFailed(f"Vapi ended the call ({shown(reason, 120)}): {mend}", kind)
 
 
-def _mark(name: str, arrival_ns: int, **detail: object) -> Mark:
-    return Mark(f"vapi.{name}", arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
-
-
 class Part(ProfileSettings):
     """The provider of one part of an assistant, as Vapi names it. Omitted settings are the server's defaults."""
 
@@ -168,10 +161,6 @@ class VapiProfile(PlacedBot):
         if self.agent_id is not None and (self.listen or self.speak):
             raise ValueError("agent_id: a stored one has its own listen and speak")
         return self
-
-    @property
-    def family(self) -> str | None:
-        return self.stated_family or (family_of(self.think.model) if self.think and self.think.model else None)
 
     @property
     def accepts_a_history(self) -> bool:

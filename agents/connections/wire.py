@@ -8,11 +8,11 @@ import base64
 import binascii
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from harness.agents.connection import AudioChunk, Capabilities, ConnectionFailed, Event
+from harness.agents.connection import AudioChunk, Capabilities, ConnectionFailed, Event, Mark
 from harness.agents.message import Message
 from harness.agents.secrets import beginning
 
@@ -68,7 +68,9 @@ class Wire(Protocol):
         """
 
     def audio(self, frame: bytes, now_ns: int) -> Sequence[Outgoing]:
-        """One 20 ms frame of the caller as messages, and all other messages that are due."""
+        """One 20 ms frame of the caller as messages, and all other messages that are due; without more, the frame itself."""
+        del now_ns
+        return (frame,)
 
     @property
     def ends_turns(self) -> str:
@@ -190,6 +192,20 @@ def sample_rate(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 4_000 <= value <= 192_000:
         return value
     raise Garbage(f"a sample rate of {shown(repr(value))}")
+
+
+def arrived(name: str, arrival_ns: int, **detail: object) -> Mark:
+    """A mark of what has no time of the agent's own: it is stamped as its message arrived."""
+    return Mark(name, arrival_ns, arrival_ns, {**detail, "stamped": "arrival"})
+
+
+def marks_of(wire: str) -> Callable[..., Mark]:
+    """The marks of a wire, by names without the wire's own before them; else as `arrived`."""
+
+    def mark(name: str, arrival_ns: int, **detail: object) -> Mark:
+        return arrived(f"{wire}.{name}", arrival_ns, **detail)
+
+    return mark
 
 
 def refuse_history(history: Sequence[Message], accepts: bool, how: str) -> None:

@@ -28,9 +28,10 @@ from harness.figures.server_waits import TITLE, waits_notes, waits_rows
 from harness.figures.summary import RunSummary
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
-from harness.wording import OWN, UNDER_A_FIGURE, counted, had_it_been_its_own, programs, share_had_it_been_its_own
+from harness.wording import OWN, UNDER_A_FIGURE, counted, elo_band, had_it_been_its_own, programs, share_had_it_been_its_own
 
 _DASH = "–"
+_NO_ENDS: Final = (None, None)
 _NOT_KNOWN: Final[frozenset[str]] = frozenset({"", _DASH, "0/0"})
 _Sentence = Callable[[str, Cell], str | None]
 _STYLE: Final[Mapping[Level, str]] = {"bad": "bold red", "warn": "yellow", "note": "dim"}
@@ -91,7 +92,8 @@ def _print_table(summary: RunSummary, console: Console) -> None:
         board = summary.board(condition)
         references = board.references if board is not None else {}
         for name, reference in sorted(references.items(), key=lambda item: -(item[1].elo or 0)):
-            figures = [""] * (len(heads) - len(_RATING)) + [_elo(reference.elo), _interval(reference.elo_interval)]
+            band = elo_band(*reference.elo_interval or _NO_ENDS) or _DASH
+            figures = [""] * (len(heads) - len(_RATING)) + [_elo(reference.elo), band]
             rows.append((Text(name, style="dim"), figures, ""))
     known = [k for k in range(len(heads)) if any(figures[k] not in _NOT_KNOWN for _, figures, _ in rows)]
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -185,7 +187,7 @@ def _figures(agent: Cell, answers: bool, left: bool) -> list[str]:
         f"{agent.no_reply}/{agent.turns}",
         *([_unspoken(agent)] if left else []),
         _elo(agent.elo),
-        _interval(agent.elo_interval),
+        elo_band(*agent.elo_interval or _NO_ENDS) or _DASH,
     ]
 
 
@@ -271,14 +273,6 @@ def _with_unit(figures: Quantiles, which: str) -> str:
 
 def _elo(elo: float | None) -> str:
     return f"{elo:.0f}" if elo is not None else _DASH
-
-
-def _interval(interval: tuple[float | None, float | None] | None) -> str:
-    """`1480–1530`, or the bound of an agent that won or lost every comparison."""
-    low, high = interval or (None, None)
-    if low is not None and high is not None:
-        return f"{low:.0f}–{high:.0f}"
-    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else _DASH
 
 
 def cautions_for_people(summary: RunSummary, *, verbose: bool) -> Iterator[Caution]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UserError
 from harness.extras import require_pictures
-from harness.files import write_whole
 from harness.progress import RunProgress
 from harness.scenarios.pack import Pack
 
@@ -113,19 +112,10 @@ def draw(found: "TurnTaking", pack: str, picture: Path) -> None:
     Raises `UserError` as `refuse_picture` does, and for a folder that cannot be written.
     """
     refuse_picture(picture)
-    import vl_convert
-
     from harness.reports.charts.pack_turn_taking import chart
-    from harness.reports.pictures import SCALE, picture_spec
+    from harness.reports.pictures import write_picture
 
-    spec = picture_spec(chart(found, pack), f"{found.turns} turns, {len(found.pauses_ms)} marked pauses")
-    try:
-        if picture.suffix == ".svg":
-            write_whole(picture, vl_convert.vegalite_to_svg(spec))
-        else:
-            write_whole(picture, vl_convert.vegalite_to_png(spec, scale=SCALE))
-    except OSError as error:
-        raise UserError(f"--picture {picture}: cannot be written ({error.strerror})") from error
+    write_picture(chart(found, pack), f"{found.turns} turns, {len(found.pauses_ms)} marked pauses", picture)
 
 
 def _number(value: float | None) -> str:

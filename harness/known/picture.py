@@ -9,12 +9,10 @@ from typing import Any, Final
 
 import altair as alt
 
-from harness.errors import UserError
-from harness.files import write_whole
 from harness.known.score import ALL, Errors, Score
 from harness.reports.charts.chart import Chart
 from harness.reports.charts.theme import to_spec
-from harness.reports.pictures import SCALE, picture_spec
+from harness.reports.pictures import write_picture
 
 _LINEAR_MS: Final = 5.0
 """About the error of the truth itself."""
@@ -60,13 +58,4 @@ def draw(found: Score, title: str, picture: Path) -> None:
     Raises:
         UserError: it cannot be written.
     """
-    import vl_convert
-
-    spec = picture_spec(chart(found, title), " ".join(found.notes))
-    png = picture.suffix == ".png"
-    try:
-        write_whole(picture, vl_convert.vegalite_to_png(spec, scale=SCALE) if png else vl_convert.vegalite_to_svg(spec))
-    except OSError as error:
-        raise UserError(
-            f"--picture {picture}: cannot be written ({error.strerror}); name a file in a folder that exists"
-        ) from error
+    write_picture(chart(found, title), " ".join(found.notes), picture)

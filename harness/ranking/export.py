@@ -16,6 +16,7 @@ from harness.store.judgment import AXES
 from harness.tables.csv_text import csv_text
 from harness.timing.figures import OVER_LIMIT_TEXT
 from harness.timing.quantiles import Quantiles
+from harness.wording import elo_band
 
 NOTABLE = 0.05
 """Adjusted p under which a bias of the verdicts is shown on the terminal; all biases are in the JSON."""
@@ -72,7 +73,7 @@ def board_markdown(board: Board, joint: JointFigure | None = None, quality_words
         cells = [
             _escape(row.system) + (f" (group {row.part})" if board.parts > 1 else ""),
             "–" if row.quoted is None else f"{row.quoted:.0f}",
-            interval_words(row.interval),
+            elo_band(*row.interval or (None, None)) or "–",
             f"{100 * row.win_rate:.1f} %",
             *(f"{100 * row.axes[axis]:.1f} %" if axis in row.axes else "–" for axis in axes),
             str(row.judgments),
@@ -122,14 +123,6 @@ def _length_lines(ranking: Ranking) -> list[str]:
     elo = ", ".join(f"{row.system} {row.quoted:.0f}" for row in other.systems if row.quoted is not None) or "no Elo is known"
     twice = np.log(2) * other.terms["length"]
     return [f"{ranking.length_words} With a length term ({twice:+.2f} log-odds for twice the words): {elo}."]
-
-
-def interval_words(interval: Ends | None) -> str:
-    """`1480–1530`; `≥ 1720` or `≤ 1280` for a system that won or lost everything; a dash where nothing is known."""
-    low, high = interval or (None, None)
-    if low is not None and high is not None:
-        return f"{low:.0f}–{high:.0f}"
-    return f"≥ {low:.0f}" if low is not None else f"≤ {high:.0f}" if high is not None else "–"
 
 
 def _chance(value: float | None) -> str:

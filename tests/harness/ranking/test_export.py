@@ -11,11 +11,12 @@ from harness.ranking.agreement import Agreement
 from harness.ranking.ballot_figures import Figure
 from harness.ranking.bias import Audit
 from harness.ranking.board import Ends
-from harness.ranking.export import board_csv, board_markdown, extras, interval_words
+from harness.ranking.export import board_csv, board_markdown, extras
 from harness.ranking.question import RatingQuestion
 from harness.ranking.ranking import rank
 from harness.statistics.correlation import pearson, spearman
 from harness.store.judgment import AXES
+from harness.wording import elo_band
 from tests.harness.conftest import Simulate
 
 INF = np.inf
@@ -66,7 +67,11 @@ def test_the_table_for_a_page_has_the_same_figures_rounded(board: Board, joint: 
     )
     cells = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ") for line in lines[2:5]}
     first = board.systems[0]
-    assert cells[first.system][1:4] == [f"{first.elo:.0f}", interval_words(first.interval), f"{100 * first.win_rate:.1f} %"]
+    assert cells[first.system][1:4] == [
+        f"{first.elo:.0f}",
+        elo_band(*first.interval or (None, None)),
+        f"{100 * first.win_rate:.1f} %",
+    ]
     assert cells[first.system][4] == f"{100 * first.axes['H']:.1f} %"
     assert cells["s0"][10] == "300 ms"
     assert cells["s1"][10] not in ("–", "300 ms"), "most of its turns had no reply"
@@ -81,10 +86,10 @@ def test_the_table_for_a_page_has_the_same_figures_rounded(board: Board, joint: 
 
 @pytest.mark.parametrize(
     ("interval", "words"),
-    [((1480.4, 1529.6), "1480–1530"), ((1720.0, None), "≥ 1720"), ((None, 1280.0), "≤ 1280"), (None, "–")],
+    [((1480.4, 1529.6), "1480–1530"), ((1720.0, None), "≥ 1720"), ((None, 1280.0), "≤ 1280"), ((None, None), "")],
 )
-def test_an_interval_with_one_end_says_which(interval: Ends | None, words: str) -> None:
-    assert interval_words(interval) == words
+def test_an_interval_with_one_end_says_which(interval: Ends, words: str) -> None:
+    assert elo_band(*interval) == words
 
 
 def test_beside_the_board_are_agreement_notable_biases_and_other_scores(simulate: Simulate) -> None:
