@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,7 +142,8 @@ def served(wire: str, truth: Path) -> Iterator[str]:
 
 def measured(peer: Peer, environment: Environment, work: Path, behaviours: Sequence[str], jobs: int) -> list[Row]:
     """The rows of one peer, at each of its settings."""
-    row = Row(peer.name, environment.versions, peer.wire, "–", str(datetime.now(UTC).date()))
+    versions = environment.versions or f"heart-voice-harness {version('heart-voice-harness')}" * bool(peer.program)
+    row = Row(peer.name, versions, peer.wire, "–", str(datetime.now(UTC).date()))
     if peer.not_had:
         return [replace(row, remark=peer.not_had)]
     rows = []
@@ -153,7 +155,8 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
         wire = str(values.get("wire", peer.wire))
         at = replace(row, setting=setting, wire=wire)
         try:
-            python = installed(peer.environment, environment, work) / "env" / "bin" / "python"
+            folder_of_peer = installed(peer.environment, environment, work) if peer.environment else None
+            python = folder_of_peer / "env" / "bin" / "python" if folder_of_peer else Path(sys.executable)
             if wire == RECORDINGS:
                 calls = _recordings(folder, work)
                 failed = _driven(peer, python, calls, json.dumps(values), jobs)
@@ -245,7 +248,8 @@ def _row(row: Row, errors: Errors, parts: Sequence[Errors], remark: str) -> Row:
 
 def by_behaviour(rows: Sequence[Row]) -> str:
     """Markdown: the bias of each peer in each behaviour of live calls, in the order in which they are played."""
-    shown = [row for row in rows if row.behaviours and row.figure in ONSETS]
+    # Of a peer with several, the last of the figures: its words rather than any sound.
+    shown = list({(row.peer, row.setting): row for row in rows if row.behaviours and row.figure in ONSETS}.values())
     found = {name for row in shown for name, ms in row.behaviours.items() if ms is not None}
     lines = [("behaviour", *(f"{row.peer}, {row.setting}" for row in shown)), ("---",) * (len(shown) + 1)]
     lines += [(name, *(_ms(row.behaviours.get(name)) for row in shown)) for name in BEHAVIOURS if name in found]
