@@ -17,9 +17,7 @@ import soxr
 from numpy.typing import NDArray
 from scipy.linalg import solve_toeplitz
 
-from harness.audio import pcm
 from harness.audio.level import speech_power
-from harness.audio.pcm import to_float, to_int16
 from harness.recording.playout import HEARD_RATE_HZ, REAL_TIME, HeardTrack, resample
 from harness.recording.record import CallerTrack, Recording
 from harness.timeline import NS_PER_S, samples_to_ns
@@ -33,6 +31,7 @@ USUAL_POWER: Final = 10 ** (-22 / 10)
 """Level at which a recorded call's agent is heard at least, so that a faint line's agent is heard as any."""
 RESPONSE_S: Final = 0.016
 _BEFORE_S: Final = 0.004
+FULL_SCALE: Final = 32_768.0
 RIDGE: Final = 1e-6
 """Regularisation by the caller's own power, so that no empty band is amplified."""
 _AUDIBLE: Final = 1e-5
@@ -68,12 +67,14 @@ def sent_without_echo(recording: Recording) -> Recording:
     at = np.concatenate([start + np.arange(a.count_samples) for start, a in zip(starts, arrivals, strict=True)])
     before = max(0, -int(at.min(initial=0)))
     stream = np.zeros(before + int(at.max(initial=0)) + 1, np.float32)
-    stream[before + at] = to_float(recording.agent_pcm[: len(at)])
-    said = np.pad(to_float(pcm.resample(recording.caller.played, recording.caller.rate_hz, rate)), (before, 0))
+    stream[before + at] = recording.agent_pcm[: len(at)] / FULL_SCALE
+    played = (recording.caller.played / FULL_SCALE).astype(np.float32)
+    said = np.pad(soxr.resample(played, recording.caller.rate_hz, rate), (before, 0))
     echo = _echo(said, stream, rate)
     if echo is None:
         return recording
-    return replace(recording, agent_pcm=to_int16((stream - echo)[before + at]))
+    alone = np.clip(np.rint((stream - echo)[before + at] * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1)
+    return replace(recording, agent_pcm=alone.astype(np.int16))
 
 
 def without_echo(track: HeardTrack, caller: CallerTrack) -> NDArray[np.float32]:
