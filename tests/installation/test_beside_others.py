@@ -21,6 +21,7 @@ from harness.local_programs.interpreter import MODULES
 from tests.harness.conftest import peer
 from tests.installation.conftest import Environment
 
+SCRIPTED = Path(__file__).parents[1] / "scripted"
 FOLDERS = ("agents", "audio", "reports", "scenarios", "tests")
 AGENTS = "from agents import Agent; print(Agent(name='a').name)"
 OURS = "import harness, harness.agents.profile; print(harness.rank_judgments.__name__)"
@@ -77,7 +78,7 @@ def plays_a_call(environment: Environment, folder: Path) -> None:
         "def test_it_answers(voice_call):\n    assert voice_call.turn.ttfa_ms is not None\n", encoding="utf-8"
     )
     line = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--agent", "mine.toml", "--agent-pack", "one-word.yaml")
-    done = environment.run(*line, "test_mine.py", cwd=folder, more={NAMED_BY: sys.executable})
+    done = environment.run(*line, "test_mine.py", cwd=folder, more={NAMED_BY: sys.executable, "PYTHONPATH": str(SCRIPTED)})
     assert "1 passed" in done.stdout, done.stdout[-3000:] + done.stderr[-1000:]
 
 

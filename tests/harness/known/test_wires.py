@@ -105,6 +105,7 @@ async def asked(behaviours: tuple[str, ...], folder: Path) -> list[tuple[TextRep
     return list(zip(said, read_truth(folder / "truth.csv"), strict=True))
 
 
+@pytest.mark.alone
 async def test_an_agent_in_writing_keeps_the_times_of_a_spoken_one(tmp_path: Path) -> None:
     names = ("fixed-300", "leading-silence", "filler", "murmur", "no-reply", "hangs-up")
     *replies, silent, ended = await asked(names, tmp_path)

@@ -169,6 +169,7 @@ PICKS = re.compile(r"\.key\.(condition|repeat)\b\s*(==|!=|in\b)|\.repeat == 0")
 QUEUES = {
     "harness/api/runs.py",
     "harness/calls/as_run.py",
+    "harness/known/formats.py",
     "harness/calls/words.py",
     "harness/shards/merge.py",
     "harness/shards/merge_checks.py",
