@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import soxr
 
+from harness.audio.level import AUDIBLE_RMS
 from harness.audio.pcm import Int16
 from harness.clock import now_ns
 from harness.known.behaviours import GAP_AT_MS, Behaviour, Part
@@ -29,8 +30,6 @@ LONGEST_WAIT_S: Final = 0.02
 """A frame of the caller, by which what is due can change."""
 NO_REPLY_NS: Final = 1_000 * NS_PER_MS
 """Silence that ends a turn which nothing answers."""
-AUDIBLE: Final = 33
-"""−60 dB of full scale (`harness.audio.level.AUDIBLE_RMS`)."""
 BED_DB: Final = -62.0
 ECHO_MS, ECHO_GAIN = 120.0, 10 ** (-30 / 20)
 STALL_AFTER_MS: Final = 200.0
@@ -151,7 +150,7 @@ class Conduct:
             if message.continues and start_ns - self._until_ns > GAP_FROM_MS * NS_PER_MS:
                 self._gap(message.turn, self._until_ns, (start_ns - self._until_ns) / NS_PER_MS)
             self._until_ns = start_ns + samples_to_ns(len(message.samples), self.says_hz)
-            loud = np.flatnonzero(np.abs(message.samples.astype(np.int32)) > AUDIBLE)
+            loud = np.flatnonzero(np.abs(message.samples.astype(np.int32)) > AUDIBLE_RMS)
             if len(loud):
                 self._audible_until_ns = start_ns + samples_to_ns(int(loud[-1]) + 1, self.says_hz)
         for what, at in message.marks:
@@ -273,7 +272,7 @@ class Conduct:
             at = min(at, size - 1)
             frame[at : at + len(piece.samples)] += piece.samples
             marks += [(what, at + k) for what, k in piece.marks]
-            turn, sounding = voice.turn, sounding or bool(np.abs(piece.samples).max(initial=0) > AUDIBLE)
+            turn, sounding = voice.turn, sounding or bool(np.abs(piece.samples).max(initial=0) > AUDIBLE_RMS)
         self._frames += 1
         return Message(np.clip(frame, -32_768, 32_767).astype(np.int16), tuple(marks), turn, sounding), due_ns
 
