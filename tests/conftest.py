@@ -29,6 +29,7 @@ ALONE: Final = (
     "agents/test_sip.py",
     "agents/test_webrtc.py",
     "harness/calibrate",
+    "harness/known/test_conformance.py",
     "harness/machine/test_call_watch.py",
     "harness/people/test_pages_by_ear.py",
     "harness/people/test_seat_by_ear.py",
