@@ -64,6 +64,13 @@ def own_calibrations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         yield
 
 
+@pytest.fixture(autouse=True)
+def ordinary_priority() -> Iterator[None]:
+    """Real-time priority that a command leaves in this process would pass to browsers and agents, and starve other tests."""
+    yield
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     alone = tuple(HERE / name for name in ALONE)
     assert all(place.exists() for place in alone), "a test that wants the machine to itself has moved"

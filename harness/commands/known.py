@@ -69,6 +69,8 @@ def serve(
     def ready(url: str) -> None:
         nonlocal listens
         listens = True
+        # A ruler goes before what it measures: a stamp that waits for the processor is wrong.
+        raise_priority()
         words = f"{url} takes calls as “{behaviour}”, or as the path (SIP: the user) of a call names another; Ctrl-C ends it."
         print(json.dumps({"event": "ready", "url": url}) if as_json else words, flush=True)
 
@@ -87,8 +89,6 @@ def serve(
             why = os.strerror(code) if code > 0 else error.strerror
             raise UserError(f"--at {at}: cannot be listened at ({why}); name another, or port 0") from error
 
-    # A ruler goes before what it measures: a stamp that waits for the processor is wrong.
-    raise_priority()
     with asyncio.Runner(loop_factory=precise_loop) as runner:
         runner.run(until_stopped())
 
