@@ -10,6 +10,7 @@ Results stay in `--folder`, so that the table has those of earlier calls too.
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -70,6 +71,7 @@ class Peer:
     """What is set, by name of the setting: `default` and `best`. A `wire` in it is that of this setting alone."""
     env: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    """Programs that no package brings."""
     not_had: str = ""
     """Why it cannot be measured at all."""
 
@@ -144,8 +146,9 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
     """The rows of one peer, at each of its settings."""
     versions = environment.versions or f"heart-voice-harness {version('heart-voice-harness')}" * bool(peer.program)
     row = Row(peer.name, versions, peer.wire, "–", str(datetime.now(UTC).date()))
-    if peer.not_had:
-        return [replace(row, remark=peer.not_had)]
+    missing = [program for program in peer.needs if shutil.which(program) is None]
+    if reason := peer.not_had or ", ".join(f"needs {program}, which this system does not have" for program in missing):
+        return [replace(row, wire="–", remark=reason)]
     rows = []
     for setting, values in peer.settings.items():
         folder = work / "results" / peer.name / setting
@@ -165,8 +168,8 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
                     calls = _calls(peer, url, folder, work, behaviours)
                     failed = _driven(peer, python, calls, json.dumps(values), jobs)
             rows += scored(at, folder, failed, peer.claims)
-        except NotHad as missing:
-            rows.append(replace(at, remark=str(missing)))
+        except NotHad as not_had:
+            rows.append(replace(at, remark=str(not_had)))
     return rows
 
 

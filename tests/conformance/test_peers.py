@@ -7,7 +7,8 @@ import pytest
 
 from harness.known.truth import TurnTruth, write_truth
 from harness.known.wires import WIRES
-from tests.conformance.__main__ import HERE, RECORDINGS, Peer, Row, peers, scored, table
+from tests.conformance.__main__ import HERE, RECORDINGS, Peer, Row, measured, peers, scored, table
+from tests.play_peers import Environment
 
 ENVIRONMENTS, PEERS = peers()
 
@@ -25,6 +26,12 @@ def test_it_has_a_driver_and_both_settings_or_a_reason(peer: Peer) -> None:
     assert set(peer.settings) == {"default", "best"}
     assert peer.environment in ENVIRONMENTS
     assert all("==" in package for package in ENVIRONMENTS[peer.environment].packages)
+
+
+def test_a_peer_whose_program_is_missing_is_named_with_the_reason(tmp_path: Path) -> None:
+    peer = Peer("tool", program="drive_voxprobe.py", settings={"default": {}}, needs=("no-such-program",))
+    (row,) = measured(peer, Environment(()), tmp_path, (), 1)
+    assert (row.figure, row.remark) == ("", "needs no-such-program, which this system does not have")
 
 
 def test_a_row_counts_what_is_missing_and_invented(tmp_path: Path) -> None:
