@@ -148,6 +148,12 @@ def installed(name: str, environment: Environment, work: Path) -> Path:
     return folder
 
 
+def refuse_without(program: str) -> None:
+    """Raises `NotHad` if this system does not have the program."""
+    if shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
+        raise NotHad(f"needs {program}, which this system does not have")
+
+
 def play(peer: Peer, environments: Mapping[str, Environment], work: Path, server: str) -> Row:
     """The row of one peer, whatever happens to it."""
     environment = environments.get(peer.environment, Environment(()))
@@ -157,8 +163,8 @@ def play(peer: Peer, environments: Mapping[str, Environment], work: Path, server
             return _called(peer, row)
         if peer.kind not in profile_kinds():
             raise NotHad(f'kind "{peer.kind}" is not known to this version')
-        if peer.needs and shutil.which(peer.needs, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is None:
-            raise NotHad(f"needs {peer.needs}, which this system does not have")
+        if peer.needs:
+            refuse_without(peer.needs)
         folder = installed(peer.environment, environment, work)
         services = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": "scripted"}
         places = {"{bin}": str(folder / "env" / "bin"), "{here}": str(PEERS), "{server}": server, "{folder}": str(folder)}

@@ -10,7 +10,6 @@ Results stay in `--folder`, so that the table has those of earlier calls too.
 import argparse
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,7 @@ from harness.known.calls import RATE_HZ, known_calls, write_calls
 from harness.known.formats import read_theirs
 from harness.known.score import ALL, ONSETS, Errors, Theirs, score
 from harness.known.truth import Figure, TurnTruth, read_truth
-from tests.play_peers import Environment, NotHad, installed, outside
+from tests.play_peers import Environment, NotHad, installed, outside, refuse_without
 
 HERE: Final = Path(__file__).parent
 PAGE: Final = HERE.parent.parent / "docs" / "conformance.md"
@@ -146,9 +145,8 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
     """The rows of one peer, at each of its settings."""
     versions = environment.versions or f"heart-voice-harness {version('heart-voice-harness')}" * bool(peer.program)
     row = Row(peer.name, versions, peer.wire, "–", str(datetime.now(UTC).date()))
-    missing = [program for program in peer.needs if shutil.which(program) is None]
-    if reason := peer.not_had or ", ".join(f"needs {program}, which this system does not have" for program in missing):
-        return [replace(row, wire="–", remark=reason)]
+    if peer.not_had:
+        return [replace(row, wire="–", remark=peer.not_had)]
     rows = []
     for setting, values in peer.settings.items():
         folder = work / "results" / peer.name / setting
@@ -158,6 +156,8 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
         wire = str(values.get("wire", peer.wire))
         at = replace(row, setting=setting, wire=wire)
         try:
+            for program in peer.needs:
+                refuse_without(program)
             folder_of_peer = installed(peer.environment, environment, work) if peer.environment else None
             python = folder_of_peer / "env" / "bin" / "python" if folder_of_peer else Path(sys.executable)
             if wire == RECORDINGS:
@@ -168,8 +168,8 @@ def measured(peer: Peer, environment: Environment, work: Path, behaviours: Seque
                     calls = _calls(peer, url, folder, work, behaviours)
                     failed = _driven(peer, python, calls, json.dumps(values), jobs)
             rows += scored(at, folder, failed, peer.claims)
-        except NotHad as not_had:
-            rows.append(replace(at, remark=str(not_had)))
+        except NotHad as missing:
+            rows.append(replace(at, remark=str(missing)))
     return rows
 
 

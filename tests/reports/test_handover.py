@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -99,16 +100,17 @@ def test_it_loops_from_before_the_callers_end_until_after_the_later_onset(compar
     compared.evaluate(WATCH)
     compared.get_by_role("button", name="Hear slow").click()
 
-    def turning_points() -> list[tuple[float, float]]:
+    def ends() -> list[float]:
         places = [at for _, _, at in compared.evaluate("window.places")]
-        return [(one, two) for one, two in pairwise(places) if two < one - 1_000]
+        return [one for one, two in pairwise(places) if two < one - 1_000]
 
-    until(lambda: len(turning_points()) >= 3, 60)
-    ends, begins = zip(*turning_points(), strict=True)
-    # The page turns back, and is looked at, once a frame: on a busy machine a frame can come late, and later than it was due.
-    assert min(begins) == pytest.approx(-1_500, abs=120)
-    # 1.2 s is the later of the two onsets, and 1.5 s of the reply follow it.
-    assert min(ends) == pytest.approx(2_700, abs=250)
+    until(lambda: len(ends()) >= 5, 60)
+    places = [at for _, _, at in compared.evaluate("window.places")]
+    assert min(places) == pytest.approx(-1_500, abs=120)
+    # 1.2 s is the later of the two onsets, and 1.5 s of the reply follow it. Of five rounds the median: the page turns back
+    # at a frame, and a busy machine draws one late now and then.
+    assert min(ends()) > 2_450
+    assert median(ends()) == pytest.approx(2_700, abs=250)
     assert {k for _, k, _ in compared.evaluate("window.places")} == {1}
 
 

@@ -35,8 +35,8 @@ KEY, SECRET = "APIoftheroom", "the-secret-of-the-room-server-4711-0815"
 AGENT: Final = "agent-AJ_1"
 NAME: Final = "companion"
 """The name under which the agent of `named` is registered."""
-LOST_AFTER_S: Final = 1.0
-"""Of its reply, an agent that drops or leaves has said this much: on a busy machine the caller hears it some tenths late."""
+LOST_AFTER_S: Final = 0.7
+"""An agent that drops or leaves has said this much of its reply of 0.9 s: a busy machine may bring it some tenths late."""
 ASKED, SAID = "Can you hear me?", "Yes, I am listening."
 REFUSALS: Final = {"quota": (429, "participant minutes exceeded"), "busy": (503, "no nodes available")}
 BEHAVIOURS: Final = (

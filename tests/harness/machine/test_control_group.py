@@ -103,12 +103,13 @@ def quota() -> Iterator[Path]:
 
 def put_into(group: Path, pid: int) -> None:
     """Put a program into a group. Linux refuses one that has not run yet (EINVAL), as on a busy machine for a while."""
+    limit_s = time.monotonic() + 30
     while True:
         try:
             (group / "cgroup.procs").write_text(str(pid))
             return
         except OSError as error:
-            if error.errno != errno.EINVAL or not Path(f"/proc/{pid}").exists():
+            if error.errno != errno.EINVAL or time.monotonic() > limit_s:
                 raise
             time.sleep(0.01)
 

@@ -346,7 +346,9 @@ def test_a_page_closed_while_it_records_comes_back_with_what_there_is(caller: Se
     one.press("Record")
     one.page.get_by_text("Recording: tell it now.").wait_for()
     (person,) = caller.records.people()
+    limit_s = time.monotonic() + 60
     while stored_s(caller, person.id) < 2:
+        assert time.monotonic() < limit_s, "its sound does not arrive"
         time.sleep(0.1)
     context = one.page.context
     one.page.close(run_before_unload=False)
