@@ -2,7 +2,9 @@
 
 It is what a stranger does by docs/conformance.md: known agents in a process of their own, calls to them, errors by behaviour.
 A call during which this machine could not pace its caller, or stamp what arrived, is invalid by the bounds of every run
-(`harness.timing.pacing`); it is played again, and no bound is wider for it.
+(`harness.timing.pacing`); it is played again, and no bound is wider for it. In a valid call a packet may still be stamped late,
+by at most the lag of the event loop that the call itself measured: the p95 of onsets, which is smaller than the lag that those
+bounds allow, is that of the errors beyond it.
 """
 
 from collections.abc import Collection, Sequence
@@ -72,7 +74,8 @@ async def played_validly(wire: str, behaviours: Sequence[str], folder: Path) -> 
 
 @pytest.mark.parametrize("wire", WIRES)
 async def test_every_figure_of_every_behaviour_is_true(wire: str, tmp_path: Path) -> None:
-    found = our_score(await played_validly(wire, BEHAVIOURS, tmp_path))
+    plays = await played_validly(wire, BEHAVIOURS, tmp_path)
+    found = our_score(plays)
     rows = [row for row in found.rows if row.behaviour != ALL]
     wrong = [
         (row.figure, *row.cells)
@@ -81,7 +84,14 @@ async def test_every_figure_of_every_behaviour_is_true(wire: str, tmp_path: Path
     ]
     assert wrong == []
     assert found.unmatched == 0
-    onsets = [abs(error) for row in rows if row.figure == "speech" for error in row.errors_ms]
+    onsets = [
+        (abs(error), max(turn.loop_lag_max_ms or 0.0 for turn in turns))
+        for play, turns in plays
+        if play.behaviour != "no-reply"
+        for row in our_score([(play, turns)]).rows
+        if row.figure == "speech" and row.behaviour != ALL
+        for error in row.errors_ms
+    ]
     assert len(onsets) > 10
     # Of twelve turns a twentieth is less than one.
-    assert sum(error > WIRES[wire] for error in onsets) <= 1
+    assert sum(error - lag > WIRES[wire] for error, lag in onsets) <= 1, onsets
