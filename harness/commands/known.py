@@ -71,6 +71,7 @@ def serve(
         listens = True
         # A ruler goes before what it measures: a stamp that waits for the processor is wrong.
         raise_priority()
+        calls.listening()
         words = f"{url} takes calls as “{behaviour}”, or as the path (SIP: the user) of a call names another; Ctrl-C ends it."
         print(json.dumps({"event": "ready", "url": url}) if as_json else words, flush=True)
 

@@ -145,6 +145,8 @@ def _placed(places: Sequence[_Place], theirs: Sequence[Theirs]) -> tuple[_Given,
         if each.figure in given.setdefault(place, {}):
             raise UserError(f"call {place[0]}, turn {place[1]} has the figure {each.figure} twice; leave one of them out")
         given[place][each.figure] = each.ms
+    if not places:
+        raise UserError("the truth has no calls: call an agent of `harness known serve` first")
     if not given:
         first, of_truth = next(iter(theirs), None), next(iter(places), None)
         their = f"{(first.call or first.or_call, first.turn)}" if first else "none"

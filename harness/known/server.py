@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 from harness.errors import UserError
 from harness.known.behaviours import BEHAVIOURS, Behaviour, behaviour
 from harness.known.conduct import Conduct
-from harness.known.truth import COLUMNS, row
+from harness.known.truth import row, write_truth
 from harness.nearest import did_you_mean
 
 CALL_HEADER: Final = "X-Call"
@@ -46,10 +46,14 @@ class Calls:
     log: TextIO | None = None
     """File for each event as a line of JSON, with the time of the monotonic clock in ns."""
     truth: Path | None = None
-    """File for the true figures of each turn, which is written as calls end."""
+    """File for the true figures of each turn: a new table as the server begins to take calls, and a row as each call ends."""
     _open: list[Conduct] = field(default_factory=list)
     _numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
-    _begun: bool = False
+
+    def listening(self) -> None:
+        """Begin a new table of truth: an old file in its place is not the truth of these calls."""
+        if self.truth is not None:
+            write_truth(self.truth, ())
 
     def begin(
         self, address: str, *, hears_hz: int, says_hz: int, streams: bool = False, rings_ns: int = 0, call: str | None = None
@@ -76,10 +80,8 @@ class Calls:
         self._open.remove(conduct)
         conduct.close(reason)
         if self.truth is not None:
-            with self.truth.open("a" if self._begun else "w", newline="", encoding="utf-8") as file:
-                head = [] if self._begun else [COLUMNS]
-                csv.writer(file).writerows([*head, *map(row, conduct.truths())])
-            self._begun = True
+            with self.truth.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows(map(row, conduct.truths()))
 
     def end_all(self) -> None:
         """Write the truth of the calls that are open as the server ends."""

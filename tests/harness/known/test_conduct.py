@@ -137,6 +137,7 @@ async def test_a_late_message_makes_the_truth_late() -> None:
 def test_a_call_chooses_its_behaviour_and_is_found_by_its_name(tmp_path: Path) -> None:
     truth = tmp_path / "truth.csv"
     calls = Calls(BEHAVIOURS["no-reply"], truth=truth)
+    calls.listening()
     asked = {
         "/click-1200/ws?call=7": ("click", 1_200.0, "7"),
         "/": ("no-reply", 800.0, "2"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
-from harness.known.truth import COLUMNS, TurnTruth, write_truth
+from harness.known.truth import COLUMNS, TurnTruth, read_truth, write_truth
 from tests.harness.conftest import Finished
 
 TRUTHS = (
@@ -98,3 +98,18 @@ async def test_ctrl_c_writes_the_truth_of_calls_that_are_open(stop: signal.Signa
     with truth.open(newline="") as file:
         head, *rows = list(csv.reader(file))
     assert (tuple(head), [row[:2] for row in rows]) == (COLUMNS, [["seven", "fixed"]])
+
+
+async def test_a_server_without_calls_leaves_no_truth_of_others(truth: Path, harness_here: Callable[..., Finished]) -> None:
+    command = (sys.executable, "-m", "harness", "known", "serve", "--truth", str(truth), "--json")
+    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    assert json.loads(await process.stdout.readline())["event"] == "ready"
+    process.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(process.wait(), 60) == 0
+    assert read_truth(truth) == []
+    theirs = truth.with_name("theirs.csv")
+    theirs.write_text("call,turn,figure,ms\na,1,speech,300\n")
+    said = harness_here("known", "score", theirs, "--truth", truth)
+    assert said.code == 2
+    assert "the truth has no calls: call an agent" in said.err
