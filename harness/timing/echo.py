@@ -98,11 +98,11 @@ def _echo(said: NDArray[np.float32], samples: NDArray[np.float32], rate_hz: int)
     if delay is None:
         return None
     # The sample that is spoken at t is sent at t, and both tracks begin at t0.
-    shift = max(0, delay - round(_BEFORE_S * rate_hz))
+    shift, taps = max(0, delay - round(_BEFORE_S * rate_hz)), round(RESPONSE_S * rate_hz)
     delayed = np.concatenate([np.zeros(shift, np.float32), said])[: len(samples)]
     delayed = np.pad(delayed, (0, len(samples) - len(delayed)))
-    beside = _only(samples, [slice(turn.start, turn.stop + shift) for turn in turns])
-    response = _response(delayed, beside, round(RESPONSE_S * rate_hz))
+    beside = _only(samples, [slice(turn.start, turn.stop + shift + taps) for turn in turns])
+    response = _response(delayed, beside, taps)
     return np.convolve(delayed, response)[: len(samples)].astype(np.float32)
 
 

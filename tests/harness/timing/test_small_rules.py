@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.made_recordings import make_recording
+from harness.calibrate.voice import synthetic_voice
 from harness.recording.playout import HEARD_RATE_HZ, HeardTrack, resample
 from harness.timing.echo import without_echo
 from harness.timing.endpointing import Overlaps, decision_for_the_end, judge_overlap
@@ -53,6 +54,18 @@ def test_an_echo_is_found_beside_a_reply_that_is_far_louder() -> None:
     reply[begin : begin + 3 * HEARD_RATE_HZ] = np.random.default_rng(2).normal(0, 0.1, 3 * HEARD_RATE_HZ)
     left = without_echo(replace(track(length_s=1.0), samples=echo + reply), replace(caller, dry=said, played=said)) - reply
     assert np.std(left) < 0.1 * np.std(echo)
+
+
+def test_the_echo_of_a_voice_that_ends_at_its_loudest_leaves_nothing_behind() -> None:
+    caller = make_recording().recording.caller
+    for seed in range(8):
+        rising = np.linspace(0.2, 1.0, 2 * caller.rate_hz) ** 2
+        voice = synthetic_voice(2.0, caller.rate_hz, np.random.default_rng(seed))[: len(rising)] * rising
+        said = np.round(voice * 2_000).astype(np.int16)
+        echo = np.pad(resample(said, caller.rate_hz) * np.float32(0.03), (round(0.12 * HEARD_RATE_HZ), HEARD_RATE_HZ))
+        left = without_echo(replace(track(length_s=1.0), samples=echo), replace(caller, dry=said, played=said))
+        last = slice(-HEARD_RATE_HZ - round(0.05 * HEARD_RATE_HZ), None)
+        assert np.std(left[last]) < 0.01 * np.std(echo[last]), seed
 
 
 def test_where_the_agent_is_silent_there_is_no_echo_to_take_away() -> None:
