@@ -29,7 +29,9 @@ async def serve(_wire: str, calls: Calls, host: str, port: int, ready: Ready) ->
     """Serve chat completions, below any address that ends in /v1."""
 
     async def line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError), contextlib.closing(writer):
+        # Cancelled as the server stops, which asyncio would report as a fault of this line.
+        stops = (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError)
+        with contextlib.suppress(*stops), contextlib.closing(writer):
             while True:
                 first, *rest = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
                 headers = {name.lower(): value for name, _, value in (each.partition(": ") for each in rest)}
@@ -60,6 +62,8 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
         writer.write(_STREAM)
         async for message in conduct.messages(once=True):
             kind, at = message.marks[-1] if message.marks else (kind, 0)
+            if message.marks:  # a space, which begins no words, is never the first letter
+                letters = iter(TEXT)
             late_ns = samples_to_ns(at, RATE_HZ)
             await asyncio.sleep(late_ns / NS_PER_S)
             conduct.sent(message, now_ns() - late_ns)

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.asyncio.client import connect
@@ -98,6 +99,24 @@ async def test_ctrl_c_writes_the_truth_of_calls_that_are_open(stop: signal.Signa
     with truth.open(newline="") as file:
         head, *rows = list(csv.reader(file))
     assert (tuple(head), [row[:2] for row in rows]) == (COLUMNS, [["seven", "fixed"]])
+
+
+async def test_a_server_in_writing_is_stopped_in_mid_reply_without_a_word(tmp_path: Path) -> None:
+    truth = tmp_path / "truth.csv"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "harness", "known", "serve", "--wire", "text", "--truth", str(truth), "--json",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout is not None
+    url = urlsplit(json.loads(await process.stdout.readline())["url"])
+    reader, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(b"POST /fixed-100/v1/chat/completions HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}")
+    await asyncio.wait_for(reader.readuntil(b'"content"'), 60)
+    process.send_signal(signal.SIGINT)
+    _, said = await asyncio.wait_for(process.communicate(), 60)
+    writer.close()
+    assert (process.returncode, said) == (0, b"")
+    assert [turn.behaviour for turn in read_truth(truth)] == ["fixed"]
 
 
 async def test_a_server_without_calls_leaves_no_truth_of_others(truth: Path, harness_here: Callable[..., Finished]) -> None:

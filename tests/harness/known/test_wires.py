@@ -105,6 +105,15 @@ async def asked(behaviours: tuple[str, ...], folder: Path) -> list[tuple[TextRep
     return list(zip(said, read_truth(folder / "truth.csv"), strict=True))
 
 
+@pytest.mark.long
+@pytest.mark.alone
+async def test_first_words_in_writing_are_found_within_3_ms(tmp_path: Path) -> None:
+    answers = await asked(("fixed-300", "leading-silence", "filler", "murmur", "fixed-1200") * 5, tmp_path)
+    errors_ms = [said.ttft_ms - (truth.speech_ms or 0) for said, truth in answers if isinstance(said, TextReply)]
+    assert len(errors_ms) == 25
+    assert np.percentile(np.abs(errors_ms), 95) <= 3
+
+
 @pytest.mark.alone
 async def test_an_agent_in_writing_keeps_the_times_of_a_spoken_one(tmp_path: Path) -> None:
     names = ("fixed-300", "leading-silence", "filler", "murmur", "no-reply", "hangs-up")
@@ -113,6 +122,7 @@ async def test_an_agent_in_writing_keeps_the_times_of_a_spoken_one(tmp_path: Pat
         assert isinstance(said, TextReply)
         assert said.ttft_ms == pytest.approx(truth.speech_ms, abs=LATE_MS)
         assert said.thought == (truth.sound_ms != truth.speech_ms)
+        assert said.text.startswith("It sounds"), "a space would begin no words"
     assert [truth.answer_ms == truth.speech_ms for _, truth in replies] == [True, True, False, True]
     assert [(getattr(said, "kind", ""), truth.answer_ms is None) for said, truth in (silent, ended)] == [
         ("nothing", True),
