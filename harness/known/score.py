@@ -133,6 +133,8 @@ def score(truths: Sequence[TurnTruth], theirs: Sequence[Theirs]) -> Score:
 
 def _placed(places: Sequence[_Place], theirs: Sequence[Theirs]) -> tuple[_Given, int]:
     """Their figures by call and turn of the truth, and the number of those that have no place there."""
+    if not places:
+        raise UserError("the truth has no calls: call an agent of `harness known serve` first")
     given: _Given = {}
     calls, known, unmatched = {call for call, _ in places}, set(places), 0
     for each in theirs:
@@ -145,8 +147,6 @@ def _placed(places: Sequence[_Place], theirs: Sequence[Theirs]) -> tuple[_Given,
         if each.figure in given.setdefault(place, {}):
             raise UserError(f"call {place[0]}, turn {place[1]} has the figure {each.figure} twice; leave one of them out")
         given[place][each.figure] = each.ms
-    if not places:
-        raise UserError("the truth has no calls: call an agent of `harness known serve` first")
     if not given:
         first, of_truth = next(iter(theirs), None), next(iter(places), None)
         their = f"{(first.call or first.or_call, first.turn)}" if first else "none"

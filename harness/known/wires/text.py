@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final
 
 import numpy as np
@@ -51,7 +51,7 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
     conduct = calls.begin(path, hears_hz=RATE_HZ, says_hz=RATE_HZ, call=call)
     conduct.hear(np.full(1, 32_767, np.int16), now_ns())
     conduct.behaviour = replace(conduct.behaviour, pace=min(1.0, conduct.behaviour.pace))
-    letters, kind = iter(TEXT), "sound"
+    words, kind = iter(TEXT), "sound"
 
     async def send(data: str) -> None:
         event = f"data: {data}\n\n".encode()
@@ -62,11 +62,11 @@ async def _complete(calls: Calls, path: str, call: str | None, writer: asyncio.S
         writer.write(_STREAM)
         async for message in conduct.messages(once=True):
             kind, at = message.marks[-1] if message.marks else (kind, 0)
-            if message.marks:  # a space, which begins no words, is never the first letter
-                letters = iter(TEXT)
             late_ns = samples_to_ns(at, RATE_HZ)
             await asyncio.sleep(late_ns / NS_PER_S)
             conduct.sent(message, now_ns() - late_ns)
+            # A thought takes no letter of the words, or these could begin with a space.
+            letters = repeat("m") if kind == "sound" else words
             said = "".join(islice(letters, 1 + len(message.samples) * 50 // (RATE_HZ + 1))) if message.samples.any() else ""
             delta = {"reasoning_content" if kind == "sound" else "content": said}
             await send(json.dumps({"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}))

@@ -93,5 +93,6 @@ async def test_every_figure_of_every_behaviour_is_true(wire: str, tmp_path: Path
         for error in row.errors_ms
     ]
     assert len(onsets) > 10
+    assert np.median([error for error, _ in onsets]) <= WIRES[wire]
     # Of twelve turns a twentieth is less than one.
     assert sum(error - lag > WIRES[wire] for error, lag in onsets) <= 1, onsets
