@@ -41,17 +41,23 @@ PHONE = {"width": 390, "height": 844}
 READING_MS = 9_000
 
 
+def on_a_phone(open_page: Open, store: RunStore, summary: RunSummary, script: str = "") -> Any:
+    """The page of a run, opened from disk, with a clock that the test moves. `script` runs before those of the page."""
+    written = write_joint_report([(store, summary)], store.folder)
+    page = open_page("about:blank", **PHONE)
+    page.clock.install()
+    page.add_init_script(script)
+    page.goto(written.page.as_uri())
+    return page
+
+
 @pytest.fixture
 def voter(open_page: Open, played: Played) -> Callable[..., tuple[Any, RunStore]]:
     """A phone that shows the page of a run from disk, with a clock that the test moves."""
 
     def opened(*, contexts: int = 8, **more: Any) -> tuple[Any, RunStore]:
         store, summary = played(contexts=contexts, unit_s=0.3, **more)
-        written = write_joint_report([(store, summary)], store.folder)
-        page = open_page("about:blank", **PHONE)
-        page.clock.install()
-        page.goto(written.page.as_uri())
-        return page, store
+        return on_a_phone(open_page, store, summary), store
 
     return opened
 
@@ -69,6 +75,7 @@ def begin(page: Any, name: str = "ann", **settings: str) -> None:
 
 
 def vote(page: Any, key: int) -> None:
+    page.locator("#vote .options").wait_for()  # A key before the pair is shown votes for nothing.
     count = page.locator("#vote h3").inner_text()
     page.clock.fast_forward(READING_MS)
     page.keyboard.press(str(key))
@@ -319,20 +326,15 @@ def test_the_row_says_what_the_person_saw(open_page: Open, played: Played, tmp_p
     store, summary = played(contexts=8, unit_s=0.3)
     for n, agent in product(range(8), ("quick", "slow")):
         store.set_heard(f"talk-{n}__{agent}__seeded__clean__r0", f"I am {agent}.", ())
-    written = write_joint_report([(store, summary)], store.folder)
-    page = open_page("about:blank", **PHONE)
-    page.clock.install()
-    page.add_init_script(LOTS_IN_TURN)
-    page.goto(written.page.as_uri())
+    page = on_a_phone(open_page, store, summary, LOTS_IN_TURN)
     begin(page, votes="0")
     first_seen = []
-    for _ in range(7):
+    for _ in range(8):
         first_seen.append(page.locator("#vote .reply").first.inner_text())
         vote(page, 1)
-    vote(page, 1)
     page.get_by_role("button", name="Take back the last vote").click()
     page.locator("#vote h3", has_text="Vote 8").wait_for()
-    first_seen.append(page.locator("#vote .reply").first.inner_text())
+    first_seen[7] = page.locator("#vote .reply").first.inner_text()
     vote(page, 5)
     page.get_by_role("button", name="Stop").click()
     with downloaded(page, tmp_path).open(encoding="utf-8", newline="") as text:

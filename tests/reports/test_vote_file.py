@@ -202,7 +202,7 @@ def test_three_people_vote_on_phones_from_disk_and_what_they_chose_comes_back(
         ("?workerId=A2X9WORKER", "A2X9WORKER", contrary),
         ("", r"p-[0-9a-f]{12}", by_name),
     ]
-    shown_first: set[str] = set()
+    met_both_orders = 0
     for query, who, rule in people:
         page = open_page("about:blank", **PHONE)
         page.clock.install()
@@ -234,8 +234,8 @@ def test_three_people_vote_on_phones_from_disk_and_what_they_chose_comes_back(
             assert sum({p.system_a, p.system_b} == {"halcyon", "brusque"} for p in met) == 8
         if rule is contrary:
             assert "halcyon" not in preferred(votes, key)
-        shown_first.update(vote.shown_first for vote in votes.votes)
-    assert shown_first == {"a", "b"}  # Of all three: ten lots of one person, whose name is drawn, are alike once in 512.
+        met_both_orders += {vote.shown_first for vote in votes.votes} == {"a", "b"}
+    assert met_both_orders >= 2  # The ten lots of one person are all alike once in 512 files, whose names are drawn.
     asked = Path(shutil.copytree(run, tmp_path / "asked"))
     back = said("add-votes", asked, *tmp_path.glob("votes-*.json"), "--json")
     assert (back["counted"], back["refused"], back["effective_raters"]) == ({"heard_text": 27}, [], pytest.approx(3))
