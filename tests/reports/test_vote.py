@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -79,7 +80,9 @@ def vote(page: Any, key: int) -> None:
     count = page.locator("#vote h3").inner_text()
     page.clock.fast_forward(READING_MS)
     page.keyboard.press(str(key))
+    end = time.monotonic() + 60
     while page.locator("#vote h3").inner_text() == count:
+        assert time.monotonic() < end, f"no vote was taken at {count}"
         page.wait_for_timeout(10)
 
 

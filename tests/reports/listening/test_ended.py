@@ -1,10 +1,7 @@
 """What a test says when its server ends, and what `harness rank` says of the same raters."""
 
-import os
 import signal
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,9 +22,11 @@ from harness.reports.listening.serve import design_folder
 from harness.store.run_store import RunStore
 from tests.harness.conftest import harness
 from tests.present import present
+from tests.reports.listening.started import started
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
 TEXT = ListeningDesign(medium="text")
+LISTEN = (sys.executable, "-m", "harness", "listen", "--address", "127.0.0.1:0")
 
 
 def answered(store: RunStore, failing: int, honest: int, contexts: int = 8) -> VoteStore:
@@ -90,20 +89,11 @@ def test_nobody_is_said_to_be_left_out_where_nobody_answered(played: Played) -> 
 
 def test_the_command_says_so_after_ctrl_c(played: Played, tmp_path: Path) -> None:
     store, _ = played(contexts=6)
-    port = 40_000 + os.getpid() % 20_000
     study = tmp_path / "study.toml"
     study.write_text('name = "Amables"\nlanguage = "es"\n', encoding="utf-8")
-    words = ["listen", str(store.folder), "--medium", "text", "--study", str(study), "--address", f"127.0.0.1:{port}"]
-    with subprocess.Popen([sys.executable, "-m", "harness", *words], stdout=-1, stderr=subprocess.STDOUT, text=True) as server:
-        rater: Any = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
-        front, end = "", time.monotonic() + 90
-        while not front:
-            assert server.poll() is None
-            assert time.monotonic() < end
-            try:
-                front = rater.get("/").text
-            except httpx2.TransportError:
-                time.sleep(0.1)
+    with started(*LISTEN, str(store.folder), "--medium", "text", "--study", str(study)) as (server, url):
+        rater: Any = httpx2.Client(base_url=url, timeout=20)
+        front = rater.get("/").text
         assert "Amables" in front
         assert '<html lang="es">' in front
         rater.post("/begin", json={"consent": True})
@@ -113,7 +103,8 @@ def test_the_command_says_so_after_ctrl_c(played: Played, tmp_path: Path) -> Non
             position += 1
         rater.post("/answer", json={"position": position, "answer": {"choice": 1, "reason": "más amable"}})
         server.send_signal(signal.SIGINT)
-        said, _ = server.communicate(timeout=30)
+        said = present(server.stdout).read()
+        server.wait(timeout=30)
     assert "1 rater, 1 answer; 1 of 1 count." in said
     assert f"-m harness rank {store.folder} --people" in said
 
@@ -122,14 +113,5 @@ def test_a_run_without_sound_is_read_without_being_asked(tmp_path: Path) -> None
     rows = [f"mini-night-shift-exam,{bot},What was that like for you{k}?" for k, bot in enumerate(("ours", "theirs"))]
     (tmp_path / "replies.csv").write_text("\n".join(["context,system,text", *rows]) + "\n", encoding="utf-8")
     assert harness(tmp_path, "import-replies", "replies.csv", "--pack", "heart-mini", "--out", "run").code == 0
-    command = [sys.executable, "-m", "harness", "listen", "run", "--address", "127.0.0.1:0"]
-    unbuffered = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    served = subprocess.Popen(
-        command, cwd=tmp_path, env=unbuffered, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    said = next(
-        (line for line in iter(present(served.stdout).readline, "") if "Listening test at" in line or "harness:" in line), ""
-    )
-    served.send_signal(signal.SIGINT)
-    served.communicate(timeout=60)
-    assert "Listening test at" in said
+    with started(*LISTEN, str(tmp_path / "run")) as (_, url):
+        assert httpx2.get(url).status_code == 200

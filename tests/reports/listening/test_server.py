@@ -3,10 +3,8 @@
 import base64
 import io
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -29,6 +27,7 @@ from harness.reports.listening.serve import prepare
 from harness.reports.listening.serve import serve as serve_forever
 from harness.store.run_store import RunStore
 from tests.reports.listening.conftest import invite
+from tests.reports.listening.started import started
 
 Serve = Callable[..., Any]
 TEXT = {"medium": "text", "practice": 0, "gold": 0, "attention": 0}
@@ -296,7 +295,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.invited.address import Address, address_of
 from harness.reports.listening.serve import serve
 design = ListeningDesign(medium="text", practice=0, gold=0, attention=0)
-serve(RunStore.open(Path(sys.argv[1])), design, address_of(port=int(sys.argv[2])))
+serve(RunStore.open(Path(sys.argv[1])), design, address_of(port=0))
 """
 
 
@@ -304,37 +303,20 @@ def test_kill_nine_loses_no_answer_that_was_acknowledged(
     played: Callable[..., tuple[RunStore, RunSummary]],
 ) -> None:
     store, _ = played(contexts=6)
-    port = 20_000 + os.getpid() % 20_000
-
-    def started() -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([sys.executable, "-c", SERVER, str(store.folder), str(port)], stdout=subprocess.DEVNULL)
-        end = time.monotonic() + 60
-        while True:
-            try:
-                httpx2.get(f"http://127.0.0.1:{port}/step")
-                return process
-            except httpx2.TransportError:
-                assert time.monotonic() < end
-                assert process.poll() is None
-                time.sleep(0.1)
-
-    process = started()
-    rater = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20)
-    try:
+    command = (sys.executable, "-c", SERVER, str(store.folder))
+    with started(*command) as (server, url):
+        rater = httpx2.Client(base_url=url, timeout=20)
         rater.post("/begin", json={"consent": True})
         for position in range(3):
             assert rater.post("/answer", json={"position": position, "answer": VOTE}).status_code == 200
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        server.send_signal(signal.SIGKILL)
+        server.wait()
         with pytest.raises(httpx2.TransportError):
             rater.post("/answer", json={"position": 3, "answer": VOTE})
-        process = started()
-        rater = httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=20, cookies=rater.cookies)
+    with started(*command) as (_, url):
+        rater = httpx2.Client(base_url=url, timeout=20, cookies=rater.cookies)
         assert rater.get("/step").json()["position"] == 3
         assert rater.post("/answer", json={"position": 3, "answer": VOTE}).json()["position"] == 4
-    finally:
-        process.kill()
-        process.wait()
     votes = VoteStore(store.folder / "listening" / "ab-text-without")
     assert [a.position for a in votes.answers()] == [0, 1, 2, 3]
     votes.close()
