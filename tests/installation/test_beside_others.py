@@ -96,6 +96,7 @@ def needed_by_the_core(site: Path) -> set[str]:
     return found
 
 
+@pytest.mark.alone  # a call that the harness must pace: among others on a busy machine it says, rightly, that it was at fault
 def test_the_core_alone_plays_a_call_by_the_pytest_plugin_among_folders_of_the_same_names(
     wheel: Path, foreign: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
