@@ -21,7 +21,6 @@ from harness.reports.listening.results import human_rows_of
 from harness.reports.listening.serve import design_folder
 from harness.store.run_store import RunStore
 from tests.harness.conftest import harness
-from tests.present import present
 from tests.reports.listening.started import started
 
 Played = Callable[..., tuple[RunStore, RunSummary]]
@@ -103,8 +102,7 @@ def test_the_command_says_so_after_ctrl_c(played: Played, tmp_path: Path) -> Non
             position += 1
         rater.post("/answer", json={"position": position, "answer": {"choice": 1, "reason": "más amable"}})
         server.send_signal(signal.SIGINT)
-        said = present(server.stdout).read()
-        server.wait(timeout=30)
+        said, _ = server.communicate(timeout=30)
     assert "1 rater, 1 answer; 1 of 1 count." in said
     assert f"-m harness rank {store.folder} --people" in said
 

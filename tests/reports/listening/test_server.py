@@ -295,7 +295,7 @@ from harness.reports.listening.design import ListeningDesign
 from harness.reports.invited.address import Address, address_of
 from harness.reports.listening.serve import serve
 design = ListeningDesign(medium="text", practice=0, gold=0, attention=0)
-serve(RunStore.open(Path(sys.argv[1])), design, address_of(port=0))
+serve(RunStore.open(Path(sys.argv[1])), design, address_of(port=int(sys.argv[2])))
 """
 
 
@@ -304,7 +304,7 @@ def test_kill_nine_loses_no_answer_that_was_acknowledged(
 ) -> None:
     store, _ = played(contexts=6)
     command = (sys.executable, "-c", SERVER, str(store.folder))
-    with started(*command) as (server, url):
+    with started(*command, "0") as (server, url):
         rater = httpx2.Client(base_url=url, timeout=20)
         rater.post("/begin", json={"consent": True})
         for position in range(3):
@@ -313,7 +313,8 @@ def test_kill_nine_loses_no_answer_that_was_acknowledged(
         server.wait()
         with pytest.raises(httpx2.TransportError):
             rater.post("/answer", json={"position": 3, "answer": VOTE})
-    with started(*command) as (_, url):
+    with started(*command, url.rsplit(":", 1)[1].strip("/")) as (_, again):
+        assert again == url, "people go on at the address that they have"
         rater = httpx2.Client(base_url=url, timeout=20, cookies=rater.cookies)
         assert rater.get("/step").json()["position"] == 3
         assert rater.post("/answer", json={"position": 3, "answer": VOTE}).json()["position"] == 4
