@@ -10,6 +10,7 @@ from typing import Final, cast
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect
 
 from harness.reports.invited.address import Address, cannot_open, warnings
 from harness.reports.invited.connections import Bounded, Gate, Visits
@@ -20,7 +21,7 @@ KEEP_ALIVE_S = 90
 FAREWELL_S = 2
 """Shutdown time: with TLS the default for an idle browser is half a minute; answers are on disk before acknowledgement."""
 
-_NOT_WORTH_SAYING: Final = ("Cancel 0 running", "Invalid HTTP request", "Unsupported upgrade", "No supported WebSocket")
+_NOT_WORTH_SAYING: Final = ("Cancel ", "Invalid HTTP request", "Unsupported upgrade", "No supported WebSocket")
 
 
 def server_of(app: Starlette, bound: socket.socket, address: Address) -> tuple[uvicorn.Server, socket.socket]:
@@ -105,6 +106,8 @@ def run_until_stopped(bound: socket.socket, address: Address, app: Starlette) ->
 
 
 def _worth_saying(record: logging.LogRecord) -> bool:
-    """False for what is no error of the server: a browser that disconnected without closing, and what a stranger sent, who
-    could otherwise fill a disk with it."""
-    return not record.getMessage().startswith(_NOT_WORTH_SAYING)
+    """False for what is no error of the server: a browser that disconnected without closing, a request that never ended (its
+    client left, or the server stops), and what a stranger sent, who could otherwise fill a disk with it."""
+    _, error, _ = record.exc_info or (None, None, None)
+    unfinished = isinstance(error, ClientDisconnect | asyncio.CancelledError)
+    return not unfinished and not record.getMessage().startswith(_NOT_WORTH_SAYING)
